@@ -1,0 +1,120 @@
+"""turn ──► bot: put text into the channel, take it away again, stop typing."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from workflows.contracts.base import ActivityStub, Contract
+
+
+class OutgoingKind(StrEnum):
+    TEXT = "text"
+    """The persona's words."""
+    NOTICE = "notice"
+    """The system's words (an error, a limit): shown as an embed, never as the persona's text."""
+
+
+class Outgoing(Contract):
+    """A segment on its way to the channel, possibly as several messages."""
+
+    ordinal: int
+    """0, 1, 2, … within the turn, never used twice; the base of the nonce."""
+    text: str
+    kind: OutgoingKind = OutgoingKind.TEXT
+
+
+class SendRequest(Contract):
+    turn_id: str
+    channel_id: str
+    trigger_message_id: str
+    persona_id: int
+    generation: int = 0
+    outgoing: list[Outgoing]
+    reply_to: str | None = None
+    """Message that the first message of this batch replies to."""
+    last: bool = False
+    """Nothing follows in this turn: typing ends before the last message is sent."""
+    reconcile: bool = False
+    """Discord's nonce window has passed: read the channel first, and send only what is missing."""
+    sent_before: list[str] = []
+    """With `reconcile`: ids of messages of this turn that are known already, not to be matched."""
+
+
+class SentMessage(Contract):
+    ordinal: int
+    part: int = 0
+    """0, 1, … where one outgoing became several messages."""
+    message_id: str
+
+
+class Refusal(Contract):
+    """Discord will not take messages here; sending again would not help."""
+
+    code: int
+    """Discord's JSON error code (50013, 50001, 10003, …), or the HTTP status without one."""
+    message: str
+
+
+class SendResult(Contract):
+    sent: list[SentMessage] = []
+    refusal: Refusal | None = None
+    stopped: bool = False
+    """A cancel arrived between two messages; `sent` is what went out before it."""
+
+
+class DeleteRequest(Contract):
+    turn_id: str
+    channel_id: str
+    message_ids: list[str]
+
+
+class DeleteResult(Contract):
+    deleted: int = 0
+
+
+class EndTyping(Contract):
+    turn_id: str
+    channel_id: str
+
+
+class Nothing(Contract):
+    """An empty result that can gain fields later."""
+
+
+SEND_SEGMENTS = ActivityStub("send_segments", SendRequest, SendResult)
+DELETE_MESSAGES = ActivityStub("delete_messages", DeleteRequest, DeleteResult)
+END_TYPING = ActivityStub("end_typing", EndTyping, Nothing)
+
+
+_DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
+
+
+def base36(number: int, width: int) -> str:
+    """`number` in base 36, zero-padded to `width`. Raises ValueError when it does not fit."""
+    digits = ""
+    rest = number
+    while rest:
+        rest, digit = divmod(rest, 36)
+        digits = _DIGITS[digit] + digits
+    if number < 0 or len(digits) > width:
+        raise ValueError(f"{number} does not fit in {width} base-36 digits")
+    return digits.rjust(width, "0")
+
+
+def message_nonce(
+    trigger_message_id: str, persona_id: int, generation: int, ordinal: int, part: int
+) -> str:
+    """The nonce of one message: 24 of the 25 characters that Discord allows.
+
+    `e`, trigger snowflake (13), persona (4), generation (1), ordinal (3), part (2). It depends on
+    nothing but where the message stands, so every attempt to send it carries the same one, and
+    Discord creates it once.
+    """
+    return (
+        "e"
+        + base36(int(trigger_message_id), 13)
+        + base36(persona_id, 4)
+        + base36(generation, 1)
+        + base36(ordinal, 3)
+        + base36(part, 2)
+    )

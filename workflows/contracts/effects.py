@@ -1,0 +1,26 @@
+"""turn ──► worker: what is recorded when a turn is over."""
+
+from __future__ import annotations
+
+from workflows.contracts.base import ActivityStub, Contract
+from workflows.contracts.delivery import Nothing
+from workflows.contracts.generation import StreamStatus
+
+
+class FinishRequest(Contract):
+    """Idempotent by `turn_id`. Usage is not in it: each model call has booked its own."""
+
+    turn_id: str
+    guild_id: str | None = None
+    channel_id: str
+    persona_id: int
+    trigger_message_id: str
+    user_id: str
+    status: StreamStatus
+    iterations: int = 0
+    messages_sent: int = 0
+    error: str | None = None
+    """For the operator, without content."""
+
+
+FINISH_TURN = ActivityStub("finish_turn", FinishRequest, Nothing)

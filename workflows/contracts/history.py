@@ -1,0 +1,51 @@
+"""turn ──► bot: read the channel's recent messages. The text goes to `storage`, an id comes
+back."""
+
+from __future__ import annotations
+
+from pydantic import AwareDatetime
+
+from workflows.contracts.base import ActivityStub, Contract
+
+
+class HistoryRequest(Contract):
+    turn_id: str
+    channel_id: str
+    trigger_message_id: str
+    limit: int = 80
+    omit_message_ids: list[str] = []
+    """Messages still queued for their own turn; never the trigger."""
+
+
+class HistoryRef(Contract):
+    history_id: str
+    """Blob id of a `ChannelHistory` in `storage`."""
+    count: int = 0
+    fetch_ms: float = 0
+    bot_user_id: str = ""
+
+
+class HistoryMessage(Contract):
+    """One message as it stands in the stored history."""
+
+    id: str
+    author_id: str
+    author_name: str
+    content: str = ""
+    created_at: AwareDatetime
+    is_bot: bool = False
+    is_self: bool = False
+    """Sent by our own bot account."""
+    reply_to: str | None = None
+    attachments: list[str] = []
+    """File names only; never addresses, which expire."""
+
+
+class ChannelHistory(Contract):
+    """The stored document behind `HistoryRef.history_id`: oldest message first."""
+
+    messages: list[HistoryMessage] = []
+
+
+READ_HISTORY = ActivityStub("read_history", HistoryRequest, HistoryRef)
+"""Also begins the typing indicator of `turn_id`, which ends with its last message."""

@@ -1,0 +1,52 @@
+"""channel ──► turn, and what each keeps of the other."""
+
+from __future__ import annotations
+
+from workflows.contracts.base import Contract
+from workflows.contracts.generation import StreamStatus, Usage
+from workflows.contracts.invocation import ChatIncoming, Source
+
+
+class TurnInput(Contract):
+    invocation: ChatIncoming
+    persona_id: int
+    persona_name: str
+    source: Source = Source.MESSAGE
+    generation: int = 0
+    omit_message_ids: list[str] = []
+
+    @property
+    def is_queued(self) -> bool:
+        """Whether the message waited behind another turn; its answer is then a native reply."""
+        return self.source is Source.QUEUE
+
+
+class TurnResult(Contract):
+    status: StreamStatus
+    messages_sent: int = 0
+    iterations: int = 0
+    usage: Usage = Usage()
+
+
+class QueueEntry(Contract):
+    """An accepted message that waits for its turn."""
+
+    invocation: ChatIncoming
+    source: Source = Source.MESSAGE
+
+
+class ChannelState(Contract):
+    """All that a channel carries through continue-as-new."""
+
+    queue: list[QueueEntry] = []
+    seen_message_ids: list[str] = []
+    """Newest last, bounded: gateway events that Discord repeats are answered once."""
+
+
+class ChannelInput(Contract):
+    channel_id: str
+    state: ChannelState = ChannelState()
+    idle_seconds: float = 3600
+    """The channel closes after this long without a message; signal-with-start opens it again."""
+    continue_after_turns: int = 0
+    """For tests: continue as new after so many turns. 0: when the server suggests it."""
