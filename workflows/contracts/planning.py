@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from workflows.contracts.base import ActivityStub, Contract
 from workflows.contracts.invocation import ChatIncoming
+from workflows.contracts.turn import TurnLimits
 
 
 class PlannedTurn(Contract):
@@ -15,6 +16,7 @@ class PlannedTurn(Contract):
 class TurnPlan(Contract):
     turns: list[PlannedTurn] = []
     """In the order they run. Empty: nobody answers."""
+    limits: TurnLimits = TurnLimits()
 
 
 PLAN_TURNS = ActivityStub("plan_turns", ChatIncoming, TurnPlan)

@@ -7,6 +7,17 @@ from workflows.contracts.generation import StreamStatus, Usage
 from workflows.contracts.invocation import ChatIncoming, Source
 
 
+class TurnLimits(Contract):
+    """How far a turn may go (behaviour 6.4). The worker's settings, taken when it is planned."""
+
+    tool_timeout_seconds: float = 300
+    """Start-to-close of one tool call, fresh for each; at least 10."""
+    max_iterations: int = 100
+    """Model calls in one turn."""
+    max_consecutive_errors: int = 5
+    """Failed tool calls in a row."""
+
+
 class TurnInput(Contract):
     invocation: ChatIncoming
     persona_id: int
@@ -14,6 +25,7 @@ class TurnInput(Contract):
     source: Source = Source.MESSAGE
     generation: int = 0
     omit_message_ids: list[str] = []
+    limits: TurnLimits = TurnLimits()
 
     @property
     def is_queued(self) -> bool:

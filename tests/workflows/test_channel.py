@@ -1,0 +1,163 @@
+"""ChannelWorkflow: the lock, the queue, and what survives."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from temporalio.client import WorkflowExecutionStatus, WorkflowFailureError
+from temporalio.testing import WorkflowEnvironment
+
+from tests.workflows.conftest import Channel, open_channel, until
+from tests.workflows.fakes import ModelCall
+from workflows.contracts.generation import ModelResult, StreamStatus
+
+
+async def test_a_message_gets_an_answer(channel: Channel) -> None:
+    message = await channel.post()
+    result = await channel.answered(message)
+    assert (result.status, result.messages_sent) == (StreamStatus.COMPLETED, 1)
+    assert channel.discord.texts == ["Hello."]
+    assert channel.discord.messages[0].reply_to is None
+    assert channel.worker.finished[0].status is StreamStatus.COMPLETED
+
+
+async def test_turns_never_overlap_and_follow_arrival(channel: Channel) -> None:
+    """C028: one turn at a time, replies in the order of arrival; a queued one is a reply."""
+
+    async def script(call: ModelCall) -> ModelResult:
+        await call.say("first part")
+        return call.result(f"for {call.request.turn_id.split('/')[2]}")
+
+    channel.worker.script = script
+    posted = [await channel.post() for _ in range(5)]
+    await channel.finished(5)
+    assert channel.worker.most_running == 1
+    assert channel.worker.triggers == [message.message_id for message in posted]
+    expected: list[str] = []
+    for message in posted:
+        expected += ["first part", f"for {message.message_id}"]
+    assert channel.discord.texts == expected
+    replies = [message.reply_to for message in channel.discord.messages]
+    queued = [message.message_id for message in posted[1:]]
+    assert [reply for reply in replies if reply] == queued
+
+
+async def test_a_repeated_event_is_answered_once(channel: Channel) -> None:
+    """D23: the message's id is the idempotency key of its turn."""
+    message = await channel.post()
+    await channel.post(message)
+    await channel.finished(1)
+    await channel.post(message)
+    second = await channel.post()
+    await channel.answered(second)
+    assert len(channel.discord.messages) == 2
+
+
+async def test_a_repeat_after_the_channel_closed_is_answered_once(channel: Channel) -> None:
+    """D23, for a repeat that comes when the channel has forgotten the message."""
+    message = await channel.post()
+    await channel.answered(message)
+    await channel.handle.terminate("as if it had closed when idle")
+    await channel.post(message)
+    second = await channel.post()
+    await channel.answered(second)
+    assert channel.discord.texts == ["Hello.", "Hello."]
+    assert channel.worker.triggers == [message.message_id, second.message_id]
+
+
+async def test_continue_as_new_loses_nothing(environment: WorkflowEnvironment) -> None:
+    """T10: 100 messages, continued as new every 5 turns: each answered once, in order."""
+    async with open_channel(environment.client, cached=100) as channel:
+        channel.continue_after_turns = 5
+        posted = [channel.message() for _ in range(100)]
+        for message in posted:
+            await channel.post(message)
+        await channel.finished(100, seconds=100)
+        assert channel.worker.triggers == [message.message_id for message in posted]
+        assert len(channel.discord.messages) == 100
+        assert channel.worker.most_running == 1
+        query = f"WorkflowId = 'channel/{channel.id}' AND ExecutionStatus = 'ContinuedAsNew'"
+        async with asyncio.timeout(10):
+            while (await channel.client.count_workflows(query)).count < 10:  # noqa: ASYNC110
+                await asyncio.sleep(0.1)
+
+
+async def test_an_idle_channel_closes_and_opens_again(channel: Channel) -> None:
+    channel.idle_seconds = 0.05
+    for number in range(10):
+        message = await channel.post()
+        await channel.answered(message)
+        await asyncio.sleep(0.03 if number % 2 else 0)
+    assert len(channel.discord.messages) == 10
+    await channel.handle.result()
+    described = await channel.handle.describe()
+    assert described.status is WorkflowExecutionStatus.COMPLETED
+
+
+async def test_kill_clears_the_queue_and_the_next_message_is_answered(channel: Channel) -> None:
+    """C032 for the queue: `/kill` stops the turn, drops what waits, and frees the channel."""
+
+    async def script(call: ModelCall) -> ModelResult:
+        if len(channel.worker.model_calls) > 1:
+            return call.result("after")
+        await call.say("shown")
+        return await call.until_cancelled()
+
+    channel.worker.script = script
+    first = await channel.post()
+    await until(lambda: channel.discord.texts == ["shown"])
+    for _ in range(3):
+        await channel.post()
+    outcome = await channel.kill()
+    assert (outcome.stopped, outcome.cleared) == (True, 3)
+    await channel.finished(1)
+    assert channel.worker.cancelled == ["call_model"]
+    assert channel.worker.finished[0].status is StreamStatus.STOPPED_BY_USER
+    assert (await channel.turn(first).describe()).status is WorkflowExecutionStatus.CANCELED
+    after = await channel.post()
+    await channel.answered(after)
+    assert channel.discord.texts == ["shown", "after"]
+
+
+async def test_kill_with_nothing_to_stop(channel: Channel) -> None:
+    message = await channel.post()
+    await channel.answered(message)
+    async with asyncio.timeout(10):
+        while (await channel.kill()).stopped:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+    assert (await channel.kill()).nothing_to_stop
+
+
+async def test_a_turn_that_fails_does_not_hold_the_channel(channel: Channel) -> None:
+    """A bug (here: an answer of the bot that the outbox cannot read) fails its turn, and no
+    more."""
+    channel.discord.alien_ordinal = True
+    first = await channel.post()
+    with pytest.raises(WorkflowFailureError):
+        await channel.answered(first)
+    assert channel.worker.finished[0].error == "a bug: KeyError"
+    channel.discord.alien_ordinal = False
+    second = await channel.post()
+    await channel.answered(second)
+    assert channel.discord.texts[-1] == "Hello."
+
+
+async def test_a_cancelled_channel_stops_its_turn(channel: Channel) -> None:
+    """An operator's cancel of the channel itself ends it, and its turn as stopped."""
+
+    async def script(call: ModelCall) -> ModelResult:
+        await call.say("shown")
+        return await call.until_cancelled()
+
+    channel.worker.script = script
+    message = await channel.post()
+    await until(lambda: channel.discord.texts == ["shown"])
+    await channel.handle.cancel()
+    await channel.finished(1)
+    assert (await channel.turn(message).describe()).status is WorkflowExecutionStatus.CANCELED
+    async with asyncio.timeout(10):
+        running = WorkflowExecutionStatus.RUNNING
+        while (await channel.handle.describe()).status is running:  # noqa: ASYNC110
+            await asyncio.sleep(0.02)
+    assert (await channel.handle.describe()).status is WorkflowExecutionStatus.CANCELED

@@ -1,0 +1,194 @@
+"""ChannelWorkflow: one per Discord channel; its lock and its queue.
+
+In: `enqueue` signals (messages that the bot admitted) and `kill` updates. Out: one TurnWorkflow
+for each persona that answers, as a child, one at a time, in the order the messages arrived.
+What always holds: exactly one turn runs in a channel; an accepted message is never lost, neither
+by closing when idle nor by continue-as-new; a repeated gateway event is answered once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+
+from temporalio import workflow
+from temporalio.common import (
+    SearchAttributePair,
+    TypedSearchAttributes,
+    WorkflowIDReusePolicy,
+)
+from temporalio.exceptions import (
+    ChildWorkflowError,
+    WorkflowAlreadyStartedError,
+    is_cancelled_exception,
+)
+from temporalio.workflow import ParentClosePolicy
+
+with workflow.unsafe.imports_passed_through():
+    from workflows import summaries
+    from workflows.activity_calls import run_local
+    from workflows.contracts import attributes
+    from workflows.contracts.base import turn_workflow_id
+    from workflows.contracts.invocation import (
+        CHANNEL_WORKFLOW,
+        ENQUEUE_SIGNAL,
+        KILL_UPDATE,
+        TURN_WORKFLOW,
+        ChatIncoming,
+        KillOutcome,
+        KillRequest,
+    )
+    from workflows.contracts.planning import PLAN_TURNS, PlannedTurn
+    from workflows.contracts.turn import (
+        ChannelInput,
+        QueueEntry,
+        TurnInput,
+        TurnLimits,
+        TurnResult,
+    )
+    from workflows.queue import ChannelQueue
+
+TURN_TASK_TIMEOUT = timedelta(seconds=5)
+"""Workflow task timeout of a turn: how long a task stays with a worker that was killed."""
+
+
+@workflow.defn(name=CHANNEL_WORKFLOW)
+class ChannelWorkflow:
+    @workflow.init
+    def __init__(self, channel: ChannelInput) -> None:
+        self._channel = channel
+        self._queue = ChannelQueue(channel.state)
+        self._busy = False
+        self._stop_pending = False
+        self._turn: workflow.ChildWorkflowHandle[TurnWorkflowType, TurnResult] | None = None
+        self._turns_run = 0
+
+    @workflow.run
+    async def run(self, channel: ChannelInput) -> None:
+        while await self._message_waits():
+            await self._answer(self._queue.take())
+            if workflow.cancellation_reason() is not None:
+                # Somebody cancelled the channel itself; its turn has been stopped with it.
+                raise asyncio.CancelledError
+            if self._should_continue_as_new():
+                workflow.continue_as_new(
+                    channel.model_copy(update={"state": self._queue.state()}),
+                )
+
+    @workflow.signal(name=ENQUEUE_SIGNAL)
+    def enqueue(self, message: ChatIncoming) -> None:
+        """Accept a message. Repeated gateway events are dropped here."""
+        if not self._queue.offer(message, busy=self._busy):
+            workflow.logger.info("message %s was accepted before", message.message_id)
+        self._show()
+
+    @workflow.update(name=KILL_UPDATE)
+    def kill(self, request: KillRequest) -> KillOutcome:
+        """Stop the running turn and drop the queue, and say what there was to stop."""
+        cleared = self._queue.clear()
+        stopped = self._busy
+        if stopped:
+            self._stop_pending = True
+            if self._turn is not None:
+                self._turn.cancel()
+        self._show()
+        return KillOutcome(stopped=stopped, cleared=cleared)
+
+    async def _message_waits(self) -> bool:
+        """Wait for a message; False when the channel has been idle long enough to close.
+
+        A message that arrives while it closes makes the server hand the task back, and it is
+        looked at again; one that arrives later opens the channel anew.
+        """
+        try:
+            await workflow.wait_condition(
+                lambda: len(self._queue) > 0,
+                timeout=timedelta(seconds=self._channel.idle_seconds),
+                timeout_summary="closes when idle",
+            )
+        except TimeoutError:
+            return len(self._queue) > 0
+        return True
+
+    async def _answer(self, entry: QueueEntry) -> None:
+        """Plan one message, and run a turn for each persona that answers, one after another."""
+        self._busy = True
+        self._stop_pending = False
+        self._show()
+        try:
+            plan = await run_local(
+                PLAN_TURNS, entry.invocation, summary=summaries.plan(entry.invocation)
+            )
+            for planned in plan.turns:
+                if self._stop_pending:
+                    break
+                await self._run_turn(entry, planned, plan.limits)
+        finally:
+            self._busy = False
+            self._stop_pending = False
+            self._show()
+
+    async def _run_turn(self, entry: QueueEntry, planned: PlannedTurn, limits: TurnLimits) -> None:
+        message = entry.invocation
+        turn = TurnInput(
+            invocation=message,
+            persona_id=planned.persona_id,
+            persona_name=planned.persona_name,
+            source=entry.source,
+            omit_message_ids=self._queue.waiting_ids(),
+            limits=limits,
+        )
+        self._turns_run += 1
+        try:
+            self._turn = await workflow.start_child_workflow(
+                TURN_WORKFLOW,
+                turn,
+                id=turn_workflow_id(message.channel_id, message.message_id, planned.persona_id),
+                result_type=TurnResult,
+                # The id is the idempotency key of the turn: once answered, never again.
+                id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
+                parent_close_policy=ParentClosePolicy.REQUEST_CANCEL,
+                task_timeout=TURN_TASK_TIMEOUT,
+                static_summary=summaries.turn(turn),
+                search_attributes=_search_attributes(turn),
+            )
+            if self._stop_pending:
+                self._turn.cancel()
+            await self._turn
+        except WorkflowAlreadyStartedError:
+            workflow.logger.info("message %s was answered before", message.message_id)
+        except ChildWorkflowError as error:
+            # A stopped turn ends as cancelled. A turn that failed has said so in the channel
+            # itself; the next message must not suffer for it.
+            if not is_cancelled_exception(error):
+                workflow.logger.error("the turn of message %s failed", message.message_id)
+        finally:
+            self._turn = None
+
+    def _should_continue_as_new(self) -> bool:
+        after = self._channel.continue_after_turns
+        if after and self._turns_run >= after:
+            return True
+        return workflow.info().is_continue_as_new_suggested()
+
+    def _show(self) -> None:
+        workflow.set_current_details(summaries.channel_details(self._busy, len(self._queue)))
+
+
+TurnWorkflowType = object
+"""Turns are started by name, so that this module does not import theirs."""
+
+
+def _search_attributes(turn: TurnInput) -> TypedSearchAttributes:
+    message = turn.invocation
+    return TypedSearchAttributes(
+        [
+            SearchAttributePair(
+                attributes.GUILD, message.guild_id or attributes.DIRECT_MESSAGE_GUILD
+            ),
+            SearchAttributePair(attributes.CHANNEL, message.channel_id),
+            SearchAttributePair(attributes.PERSONA, turn.persona_name),
+            SearchAttributePair(attributes.SOURCE, turn.source.value),
+            SearchAttributePair(attributes.STATUS, "running"),
+        ]
+    )

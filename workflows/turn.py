@@ -1,0 +1,194 @@
+"""TurnWorkflow: one persona's answer to one message.
+
+In: a `TurnInput`. Out: a `TurnResult`, or a cancelled workflow when somebody stopped it. Two
+coroutines: the tool loop, which produces text, and the outbox, which delivers it.
+What always holds: a stop reaches the turn in `run` and nowhere else; `_close` runs on every way
+out, exactly once for the status it ends with.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any
+
+from temporalio import workflow
+from temporalio.exceptions import ActivityError
+
+with workflow.unsafe.imports_passed_through():
+    from workflows.activity_calls import Stop, StoppedError, outcome_of, run_local, start
+    from workflows.contracts import attributes
+    from workflows.contracts.base import discord_queue
+    from workflows.contracts.context import BUILD_CONTEXT, ContextRequest
+    from workflows.contracts.effects import FINISH_TURN, FinishRequest
+    from workflows.contracts.generation import SEGMENTS_SIGNAL, SegmentBatch, StreamStatus
+    from workflows.contracts.history import READ_HISTORY, HistoryRequest
+    from workflows.contracts.invocation import TURN_WORKFLOW
+    from workflows.contracts.turn import TurnInput, TurnResult
+    from workflows.outbox import Outbox
+    from workflows.progress import Progress
+    from workflows.tool_loop import LoopEnd, ToolLoop
+
+OUR_BUGS: list[type[BaseException]] = [
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    TypeError,
+    ValueError,
+]
+"""A bug of ours fails its turn and lets the channel go on, in place of a task that is retried for
+ever. A non-deterministic replay is not among them: it is mended by the right code."""
+
+_OUR_FAULT = "Something went wrong on my side. The operator can see it in this turn."
+
+
+@workflow.defn(name=TURN_WORKFLOW, failure_exception_types=OUR_BUGS)
+class TurnWorkflow:
+    @workflow.init
+    def __init__(self, turn: TurnInput) -> None:
+        self._turn = turn
+        self._turn_id = workflow.info().workflow_id
+        self._stop = Stop()
+        self._progress = Progress()
+        self._outbox = Outbox(turn, self._turn_id, self._stop)
+        self._bug: BaseException | None = None
+
+    @workflow.run
+    async def run(self, turn: TurnInput) -> TurnResult:
+        end = await self._to_the_end(self._answer())
+        end = await self._to_the_end(self._close(end))
+        if self._bug is not None:
+            raise self._bug
+        if end.status is StreamStatus.STOPPED_BY_USER:
+            raise asyncio.CancelledError
+        return TurnResult(
+            status=end.status,
+            messages_sent=self._outbox.messages_sent,
+            iterations=self._progress.iteration,
+            usage=self._progress.usage,
+        )
+
+    @workflow.signal(name=SEGMENTS_SIGNAL)
+    def segments(self, batch: SegmentBatch) -> None:
+        """Text of the model call that is streaming."""
+        self._outbox.accept(batch)
+
+    async def _to_the_end(self, stage: Coroutine[Any, Any, LoopEnd]) -> LoopEnd:
+        """Wait for a stage whatever happens, and turn a cancel into a Stop.
+
+        `/kill`, the Stop button, `temporal workflow cancel` and the UI's Cancel all arrive here.
+        Everything that waits in the turn looks at the Stop.
+        """
+        task = asyncio.create_task(stage)
+        while not task.done():
+            try:
+                await workflow.wait_condition(task.done)
+            except asyncio.CancelledError:
+                if self._stop.requested or workflow.cancellation_reason() is None:
+                    raise  # not a stop: the worker drops this workflow from its cache
+                self._stop.requested = True
+        return task.result()
+
+    async def _answer(self) -> LoopEnd:
+        """Produce the answer and deliver it. Never raises."""
+        outbox = asyncio.create_task(self._outbox.run())
+        try:
+            end = await self._generate()
+        except StoppedError:
+            end = LoopEnd(StreamStatus.STOPPED_BY_USER)
+        except tuple(OUR_BUGS) as bug:
+            end = self._fault(bug)
+        if end.notice and self._turn.invocation.surface_errors:
+            self._outbox.notice(end.notice)
+        self._progress.delivering()
+        self._outbox.seal()
+        try:
+            await outbox
+        except tuple(OUR_BUGS) as bug:
+            end = self._fault(bug)
+        refusal = self._outbox.refusal
+        if refusal is not None and end.status is StreamStatus.COMPLETED:
+            return LoopEnd(StreamStatus.ERROR, error=f"Discord refused: {refusal.message}")
+        return end
+
+    async def _generate(self) -> LoopEnd:
+        """The stages of a turn, in order. Raises StoppedError."""
+        self._progress.reading()
+        message = self._turn.invocation
+        try:
+            history = await outcome_of(
+                start(
+                    READ_HISTORY,
+                    HistoryRequest(
+                        turn_id=self._turn_id,
+                        channel_id=message.channel_id,
+                        trigger_message_id=message.message_id,
+                        omit_message_ids=self._turn.omit_message_ids,
+                    ),
+                    summary="reads the channel, starts typing",
+                    task_queue=discord_queue(message.application_id),
+                ),
+                self._stop,
+            )
+        except ActivityError as error:
+            return LoopEnd(StreamStatus.ERROR, error=f"the channel cannot be read: {error.cause}")
+        self._progress.building()
+        request = ContextRequest(
+            turn_id=self._turn_id,
+            persona_id=self._turn.persona_id,
+            history_id=history.history_id,
+            invocation=message,
+            is_queued=self._turn.is_queued,
+        )
+        try:
+            context = await run_local(BUILD_CONTEXT, request, summary="builds the context")
+        except ActivityError as error:
+            return LoopEnd(
+                StreamStatus.ERROR,
+                _OUR_FAULT,
+                f"the context could not be built: {error.cause}",
+            )
+        loop = ToolLoop(self._turn, self._turn_id, self._outbox, self._stop, self._progress)
+        return await loop.run(context.context_id)
+
+    def _fault(self, bug: BaseException) -> LoopEnd:
+        """A bug of ours: the turn says so, is recorded, and then fails with it."""
+        workflow.logger.error("a bug ended turn %s", self._turn_id, exc_info=bug)
+        self._bug = bug
+        return LoopEnd(StreamStatus.ERROR, _OUR_FAULT, f"a bug: {type(bug).__name__}")
+
+    async def _close(self, end: LoopEnd) -> LoopEnd:
+        """Record how the turn came out, and say so. A stop that arrives meanwhile still counts."""
+        if self._stop_requested():
+            end = LoopEnd(StreamStatus.STOPPED_BY_USER)
+        await self._outbox.end_typing()
+        await self._record(end)
+        if self._stop_requested() and end.status is not StreamStatus.STOPPED_BY_USER:
+            end = LoopEnd(StreamStatus.STOPPED_BY_USER)
+            await self._record(end)
+        self._progress.ended(end.status, self._outbox.messages_sent, end.error)
+        updates = [attributes.STATUS.value_set(end.status.value)]
+        if self._progress.provider:
+            updates.append(attributes.PROVIDER.value_set(self._progress.provider))
+        workflow.upsert_search_attributes(updates)  # pyright: ignore[reportUnknownMemberType]
+        return end
+
+    def _stop_requested(self) -> bool:
+        return self._stop.requested or workflow.cancellation_reason() is not None
+
+    async def _record(self, end: LoopEnd) -> None:
+        message = self._turn.invocation
+        request = FinishRequest(
+            turn_id=self._turn_id,
+            guild_id=message.guild_id,
+            channel_id=message.channel_id,
+            persona_id=self._turn.persona_id,
+            trigger_message_id=message.message_id,
+            user_id=message.author_id,
+            status=end.status,
+            iterations=self._progress.iteration,
+            messages_sent=self._outbox.messages_sent,
+            error=end.error,
+        )
+        await run_local(FINISH_TURN, request, summary="records the turn")
