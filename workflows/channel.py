@@ -113,20 +113,17 @@ class ChannelWorkflow:
     async def _answer(self, entry: QueueEntry) -> None:
         """Plan one message, and run a turn for each persona that answers, one after another."""
         self._busy = True
+        self._show()
+        plan = await run_local(
+            PLAN_TURNS, entry.invocation, summary=summaries.plan(entry.invocation)
+        )
+        for planned in plan.turns:
+            if self._stop_pending:
+                break
+            await self._run_turn(entry, planned, plan.limits)
+        self._busy = False
         self._stop_pending = False
         self._show()
-        try:
-            plan = await run_local(
-                PLAN_TURNS, entry.invocation, summary=summaries.plan(entry.invocation)
-            )
-            for planned in plan.turns:
-                if self._stop_pending:
-                    break
-                await self._run_turn(entry, planned, plan.limits)
-        finally:
-            self._busy = False
-            self._stop_pending = False
-            self._show()
 
     async def _run_turn(self, entry: QueueEntry, planned: PlannedTurn, limits: TurnLimits) -> None:
         message = entry.invocation

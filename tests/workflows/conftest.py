@@ -48,7 +48,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """All workflow tests share the server, and so its event loop."""
     here = Path(__file__).parent
     for item in items:
-        if here in item.path.parents:
+        if here in item.path.parents and isinstance(
+            item, pytest_asyncio.plugin.PytestAsyncioFunction
+        ):
             item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
 
 

@@ -1,0 +1,189 @@
+"""Record the histories that `test_replay.py` replays: `python -m tests.histories.record [name …]`.
+
+Real workflows on a dev server, synthetic content, the boundary replaced. Record a history when a
+new kind of turn exists; never record one again to make a change pass: an old history that no
+longer replays is a turn in flight that the change would break.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from temporalio.client import WorkflowFailureError, WorkflowHandle
+from temporalio.contrib.pydantic import pydantic_data_converter
+from temporalio.exceptions import ApplicationError
+from temporalio.testing import WorkflowEnvironment
+
+from tests.workflows.conftest import Channel, open_channel, temporal_binary, until
+from tests.workflows.fakes import ModelCall, tool_success
+from workflows.contracts.attributes import SEARCH_ATTRIBUTES
+from workflows.contracts.generation import ErrorType, ModelError, ModelResult, StreamStatus
+from workflows.contracts.tools import ToolRequest, ToolResult
+
+HERE = Path(__file__).parent
+
+_PROCESS = re.compile(r"\b\d+@[\w.-]+")
+"""How the SDK names a process: its number and its machine."""
+
+Scenario = Callable[[Channel], Awaitable[dict[str, WorkflowHandle]]]
+
+
+async def plain(channel: Channel) -> dict[str, WorkflowHandle]:
+    message = await channel.post()
+    await channel.answered(message)
+    return {"turn": channel.turn(message), "channel": channel.handle}
+
+
+async def streamed(channel: Channel) -> dict[str, WorkflowHandle]:
+    async def script(call: ModelCall) -> ModelResult:
+        for number in range(5):
+            await call.say(f"Paragraph {number}.")
+        return call.result("The end.")
+
+    channel.worker.script = script
+    first, second = await channel.post(), await channel.post()
+    await channel.answered(first)
+    await channel.answered(second)
+    return {"turn": channel.turn(second), "channel": channel.handle}
+
+
+async def tools(channel: Channel) -> dict[str, WorkflowHandle]:
+    async def tool(request: ToolRequest) -> ToolResult:
+        if len(channel.worker.tools_run) == 2:
+            raise RuntimeError("no luck")
+        return tool_success(request, total=7)
+
+    async def script(call: ModelCall) -> ModelResult:
+        match call.request.call_index:
+            case 0:
+                return call.tool("roll_dice", '{"dice":"2d6"}', "Let me roll.")
+            case 1:
+                return call.tool("roll_dice", '{"dice":"1d6"}')
+            case 2:
+                return call.tool("fetch_url", '{"url":"htt', truncated=True)
+            case _:
+                return call.result("Seven.")
+
+    channel.worker.tool = tool
+    channel.worker.script = script
+    message = await channel.post()
+    await channel.answered(message)
+    return {"turn": channel.turn(message)}
+
+
+async def killed(channel: Channel) -> dict[str, WorkflowHandle]:
+    async def script(call: ModelCall) -> ModelResult:
+        await call.say("Shown.")
+        return await call.until_cancelled()
+
+    channel.worker.script = script
+    message = await channel.post()
+    await channel.post()
+    await until(lambda: channel.discord.texts == ["Shown."])
+    await channel.kill()
+    await ended(channel, message)
+    return {"turn": channel.turn(message), "channel": channel.handle}
+
+
+async def killed_in_a_tool(channel: Channel) -> dict[str, WorkflowHandle]:
+    async def tool(request: ToolRequest) -> ToolResult:
+        await ModelCall(channel.worker.model_calls[0], 1, channel.client).until_cancelled()
+        raise AssertionError("it is cancelled")
+
+    async def script(call: ModelCall) -> ModelResult:
+        return call.tool("fetch_url")
+
+    channel.worker.tool = tool
+    channel.worker.script = script
+    message = await channel.post()
+    await until(lambda: len(channel.worker.tools_run) == 1)
+    await channel.kill()
+    await ended(channel, message)
+    return {"turn": channel.turn(message)}
+
+
+async def retried(channel: Channel) -> dict[str, WorkflowHandle]:
+    async def script(call: ModelCall) -> ModelResult:
+        if call.attempt == 1:
+            await call.say("Old.")
+            await until(lambda: channel.discord.texts == ["Old."])
+            raise ApplicationError("the worker is going away")
+        await call.say("New.")
+        return call.result("The end.")
+
+    channel.worker.script = script
+    message = await channel.post()
+    await channel.answered(message)
+    return {"turn": channel.turn(message)}
+
+
+async def failed(channel: Channel) -> dict[str, WorkflowHandle]:
+    async def script(call: ModelCall) -> ModelResult:
+        error = ModelError(
+            type=ErrorType.API_ERROR, message="503", member_message="The provider is down."
+        )
+        result = call.result("So far.", status=StreamStatus.ERROR)
+        return result.model_copy(update={"error": error})
+
+    channel.worker.script = script
+    message = await channel.post()
+    await channel.answered(message)
+    return {"turn": channel.turn(message)}
+
+
+async def continued(channel: Channel) -> dict[str, WorkflowHandle]:
+    channel.continue_after_turns = 2
+    posted = [await channel.post() for _ in range(6)]
+    await channel.answered(posted[-1])
+    return {"channel": channel.handle}
+
+
+async def ended(channel: Channel, message: object) -> None:
+    try:
+        await channel.answered(message)  # pyright: ignore[reportArgumentType]
+    except WorkflowFailureError:
+        return
+
+
+SCENARIOS: dict[str, Scenario] = {
+    scenario.__name__: scenario
+    for scenario in (
+        plain,
+        streamed,
+        tools,
+        killed,
+        killed_in_a_tool,
+        retried,
+        failed,
+        continued,
+    )
+}
+
+
+async def main(names: list[str]) -> None:
+    extra: list[str] = []
+    for key in SEARCH_ATTRIBUTES:
+        extra += ["--search-attribute", f"{key.name}=Keyword"]
+    environment = await WorkflowEnvironment.start_local(
+        dev_server_existing_path=temporal_binary(),
+        dev_server_extra_args=extra,
+        data_converter=pydantic_data_converter,
+    )
+    async with environment:
+        for name in names or list(SCENARIOS):
+            async with open_channel(environment.client, cached=100) as channel:
+                for kind, handle in (await SCENARIOS[name](channel)).items():
+                    history = await handle.fetch_history()
+                    path = HERE / f"{name}.{kind}.json"
+                    text = json.dumps(history.to_json_dict(), indent=1)
+                    path.write_text(_PROCESS.sub("recorder", text) + "\n")
+                    print(f"{path.name}: {len(history.events)} events")
+
+
+if __name__ == "__main__":
+    asyncio.run(main(sys.argv[1:]))
