@@ -1,0 +1,41 @@
+"""Who answers: the personas that a message addresses, or else the main one (behaviour 5)."""
+
+from __future__ import annotations
+
+from temporalio import activity
+
+from storage import Storage
+from workflows.contracts.invocation import ChatIncoming
+from workflows.contracts.planning import PLAN_TURNS, PlannedTurn, TurnPlan
+from workflows.contracts.turn import TurnLimits
+
+
+class PlanningActivities:
+    def __init__(self, storage: Storage, limits: TurnLimits | None = None) -> None:
+        self._storage = storage
+        self._limits = limits or TurnLimits()
+
+    @activity.defn(name=PLAN_TURNS.name)
+    async def plan_turns(self, invocation: ChatIncoming) -> TurnPlan:
+        """One query, so that it can run as a local activity.
+
+        The order is that of `persona_ids`, each at most once; ids that do not live in this server
+        are left out, and with none left the main persona answers. The plan is empty only where no
+        persona exists.
+        """
+        here = await self._storage.personas.all(invocation.guild_id)
+        if not here:
+            activity.logger.warning(
+                "no persona exists: the worker reads the persona files at start"
+            )
+            return TurnPlan()
+        by_id = {persona.id: persona for persona in here}
+        addressed = [by_id[id_] for id_ in dict.fromkeys(invocation.persona_ids) if id_ in by_id]
+        main = [persona for persona in here if persona.is_main]
+        return TurnPlan(
+            turns=[
+                PlannedTurn(persona_id=persona.id, persona_name=persona.name)
+                for persona in addressed or main
+            ],
+            limits=self._limits,
+        )

@@ -1,0 +1,35 @@
+"""What the rest of the program may meet. Each message is one line for an operator."""
+
+from __future__ import annotations
+
+import errno
+
+
+class StorageError(Exception):
+    """What is wrong with the database, and what to do."""
+
+
+class BlobMissing(StorageError):
+    """No blob with this id: it was never stored here, or housekeeping took it."""
+
+    def __init__(self, blob_id: str) -> None:
+        super().__init__(
+            f"blob {blob_id[:12]}… is not in the database: it has been cleaned up, or bot and "
+            "worker use different databases (compare their DATABASE_URL)"
+        )
+        self.blob_id = blob_id
+
+
+class TranscriptMissing(StorageError):
+    """A turn has fewer stored transcript entries than it counts."""
+
+
+class PersonaMissing(StorageError):
+    """No persona with this id, or none that is main."""
+
+
+def reason(error: OSError) -> str:
+    """Why a file or folder could not be used, in a few words."""
+    if error.errno == errno.EEXIST:  # of mkdir: a file stands where the folder should be
+        return "not a directory"
+    return (error.strerror or type(error).__name__).lower()

@@ -1,0 +1,164 @@
+"""The tables. A change here goes with a revision in `migrations/versions`; a test compares them.
+
+All large content is in `blobs`; the other tables hold ids, names and numbers. There are no foreign
+keys into `blobs`: housekeeping takes old content away, and the small rows that named it stay
+readable.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Boolean,
+    CheckConstraint,
+    Column,
+    DateTime,
+    Dialect,
+    Float,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    Text,
+    TypeDecorator,
+    text,
+)
+
+metadata = MetaData()
+
+PERSONA_ID_LIMIT = 36**4 - 1
+"""A persona's id has four base-36 places in a message's nonce (`contracts.delivery`)."""
+
+
+class UtcTime(TypeDecorator[datetime]):
+    """An aware datetime in UTC; SQLite, which knows no time zones, stores it without one."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        if value is None:
+            return None
+        value = value.astimezone(UTC)
+        return value.replace(tzinfo=None) if dialect.name == "sqlite" else value
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        if value is None:
+            return None
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
+blobs = Table(
+    "blobs",
+    metadata,
+    Column("id", String(64), primary_key=True),
+    Column("kind", String(40), nullable=False),
+    Column("data", LargeBinary, nullable=False),
+    Column("created_at", UtcTime, nullable=False),
+    Column("last_used_at", UtcTime, nullable=False),
+    Index("blobs_by_last_use", "last_used_at"),
+)
+
+_EVERYWHERE = text("guild_id IS NULL")
+_SOMEWHERE = text("guild_id IS NOT NULL")
+_MAIN_EVERYWHERE = text("is_main AND guild_id IS NULL")
+_MAIN_SOMEWHERE = text("is_main AND guild_id IS NOT NULL")
+
+personas = Table(
+    "personas",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("guild_id", String(20)),
+    Column("name", String(80), nullable=False),
+    Column("is_main", Boolean, nullable=False),
+    Column("prompt", Text, nullable=False),
+    Column("triggers", JSON, nullable=False),
+    Column("avatar_url", Text),
+    # whose memories it shares: its own id, or the id of the persona it was copied from
+    Column("lineage", Integer, nullable=False),
+    # the file that it was seeded from
+    Column("source", String(255)),
+    # when its file was found to be gone; the row stays, for turns in flight and for its return
+    Column("retired_at", UtcTime),
+    Column("created_at", UtcTime, nullable=False),
+    CheckConstraint(f"id <= {PERSONA_ID_LIMIT}", name="personas_id_fits_nonce"),
+    # Two indexes for each rule, since NULLs never collide in a unique index.
+    Index(
+        "personas_name_in_guild",
+        "guild_id",
+        "name",
+        unique=True,
+        sqlite_where=_SOMEWHERE,
+        postgresql_where=_SOMEWHERE,
+    ),
+    Index(
+        "personas_name_everywhere",
+        "name",
+        unique=True,
+        sqlite_where=_EVERYWHERE,
+        postgresql_where=_EVERYWHERE,
+    ),
+    Index(
+        "personas_main_in_guild",
+        "guild_id",
+        unique=True,
+        sqlite_where=_MAIN_SOMEWHERE,
+        postgresql_where=_MAIN_SOMEWHERE,
+    ),
+    Index(
+        "personas_main_everywhere",
+        "is_main",
+        unique=True,
+        sqlite_where=_MAIN_EVERYWHERE,
+        postgresql_where=_MAIN_EVERYWHERE,
+    ),
+    sqlite_autoincrement=True,  # ids name turns and messages, so none is ever used again
+)
+
+transcript = Table(
+    "transcript",
+    metadata,
+    Column("turn_id", String(255), primary_key=True),
+    Column("position", Integer, primary_key=True),
+    Column("blob_id", String(64), nullable=False),
+    Column("created_at", UtcTime, nullable=False),
+    Index("transcript_by_age", "created_at"),
+)
+
+model_calls = Table(
+    "model_calls",
+    metadata,
+    Column("turn_id", String(255), primary_key=True),
+    Column("call_index", Integer, primary_key=True),
+    Column("attempt", Integer, primary_key=True),
+    Column("provider", String(80), nullable=False),
+    Column("model", String(255), nullable=False),
+    Column("status", String(40), nullable=False),
+    Column("input_tokens", BigInteger, nullable=False),
+    Column("output_tokens", BigInteger, nullable=False),
+    Column("cost_usd", Float),
+    Column("duration_ms", Float, nullable=False),
+    Column("created_at", UtcTime, nullable=False),
+)
+
+turns = Table(
+    "turns",
+    metadata,
+    Column("turn_id", String(255), primary_key=True),
+    Column("guild_id", String(20)),
+    Column("channel_id", String(20), nullable=False),
+    Column("persona_id", Integer, nullable=False),
+    Column("trigger_message_id", String(20), nullable=False),
+    Column("user_id", String(20), nullable=False),
+    Column("status", String(40), nullable=False),
+    Column("iterations", Integer, nullable=False),
+    Column("messages_sent", Integer, nullable=False),
+    Column("error", Text),
+    Column("finished_at", UtcTime, nullable=False),
+    Index("turns_by_channel", "channel_id", "finished_at"),
+)
