@@ -1,0 +1,85 @@
+"""What a tool is: a name, a model of its arguments, and one async function.
+
+A tool is one file that ends with `TOOL = Tool(…)`; `builtin/roll_dice.py` is the shortest one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from pydantic import BaseModel, ConfigDict
+
+from activities.tools.resources import ToolResources
+from workflows.contracts.tools import ToolContext
+
+ToolOutput = BaseModel | Mapping[str, Any] | str
+
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
+"""Lower-case with underscores, at most 64: the narrowest rule among the providers'."""
+
+
+class ToolArguments(BaseModel):
+    """Base of every tool's arguments. The fields' descriptions are what the model reads.
+
+    Unknown fields are errors: a model that invents a parameter should hear of it, not believe
+    that it worked.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", str_strip_whitespace=True)
+
+
+class ToolFailure(Exception):
+    """Raised by a tool that cannot do what was asked.
+
+    `reason` goes to the model, and through it perhaps to a member: one or two plain sentences,
+    no secret, no address of our own network.
+    """
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class ToolDefinitionError(Exception):
+    """A tool is declared in a way that cannot work. Raised at start, never in a turn."""
+
+
+Arguments = TypeVar("Arguments", bound=BaseModel)
+
+
+def _everywhere(provider: str) -> bool:
+    return True
+
+
+@dataclass(frozen=True)
+class Tool(Generic[Arguments]):
+    """One tool.
+
+    `run` receives validated arguments, the ids of the turn it runs in, and the worker's shared
+    resources. It may be cancelled at any await, runs at most once for a call, and answers with
+    a model, a mapping or text, or raises `ToolFailure`.
+    """
+
+    name: str
+    description: str
+    """What the model reads to decide whether to call it."""
+    arguments: type[Arguments]
+    run: Callable[[Arguments, ToolContext, ToolResources], Awaitable[ToolOutput]]
+    summarise: Callable[[Arguments], str] | None = None
+    """What the Temporal UI shows after the name, such as a host: no content, no secret."""
+    task_queue: str | None = None
+    """Where the tool runs; None: the turns queue."""
+    is_available_for: Callable[[str], bool] = _everywhere
+    """Whether a provider (`openai`, `anthropic`, …) can be offered this tool."""
+
+    def __post_init__(self) -> None:
+        if not _NAME.fullmatch(self.name):
+            raise ToolDefinitionError(
+                f"tool name {self.name!r} must be lower-case letters, digits and underscores, "
+                "begin with a letter, and have at most 64 characters"
+            )
+        if not self.description.strip():
+            raise ToolDefinitionError(f"tool {self.name!r} needs a description for the model")
