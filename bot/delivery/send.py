@@ -1,0 +1,193 @@
+"""Send segments: a batch of a turn's text, message after message.
+
+In: `SendRequest`. Out: `SendResult`, what stands in the channel now. Changes: the channel, the
+turn's typing, the memory of refusals.
+
+What always holds:
+- each message goes out under the nonce of its place, so a repeated attempt creates nothing twice;
+  past Discord's window the batch is reconciled with the channel before anything is sent;
+- a message under way is never abandoned: a stop takes effect between two messages, and what went
+  out is reported. A departing process finishes its message and leaves the rest to the next attempt;
+- typing ends before the turn's last message (D52);
+- a refusal is a result, not a failure: it is logged with its code, remembered for admission, and
+  the turn says nothing more here (D12, D41).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from dataclasses import dataclass, field
+
+import discord
+import structlog
+from temporalio import activity
+from temporalio.exceptions import ApplicationError
+
+from bot.delivery.parts import Part, parts_of
+from bot.delivery.post import Blocked, Outcome, Posted, Refused, Vanished, post
+from bot.delivery.reconcile import match, said_since
+from bot.discord_faults import NETWORK_FAULTS, describe, is_transient, try_again
+from bot.refusals import RefusalMemory
+from bot.typing_sessions import TypingSessions
+from runtime.heartbeat import heartbeating
+from workflows.contracts.delivery import (
+    SEND_SEGMENTS,
+    OutgoingKind,
+    Refusal,
+    SendRequest,
+    SendResult,
+    SentMessage,
+)
+
+log = structlog.get_logger(__name__)
+
+FINISH_MESSAGE = 10.0
+"""Seconds that a message under way has to finish when the activity is cancelled. It takes a tenth
+of one; the bound is for a message that waits for a rate limit."""
+
+BLOCKED_NOTICE = "A part of this answer is missing: this server's filters did not let it through."
+"""Shown once in a turn, in place of the first message that AutoMod blocked."""
+TURNS_REMEMBERED = 1000
+
+
+@dataclass
+class _Delivery:
+    """One batch on its way."""
+
+    request: SendRequest
+    channel: discord.PartialMessageable
+    reply_to: str | None
+    sent: list[SentMessage] = field(default_factory=list)
+    refusal: Refusal | None = None
+
+    def record(self, part: Part, message_id: str) -> None:
+        self.sent.append(SentMessage(ordinal=part.ordinal, part=part.part, message_id=message_id))
+
+
+class SendActivities:
+    def __init__(
+        self, client: discord.Client, typing: TypingSessions, refusals: RefusalMemory
+    ) -> None:
+        self._client = client
+        self._typing = typing
+        self._refusals = refusals
+        self._told_of_filters: OrderedDict[str, None] = OrderedDict()
+
+    @activity.defn(name=SEND_SEGMENTS.name)
+    async def send_segments(self, request: SendRequest) -> SendResult:
+        """Raises ApplicationError (retryable) while Discord does not answer, and when this process
+        shuts down before the batch is out."""
+        delivery = _Delivery(
+            request,
+            self._client.get_partial_messageable(int(request.channel_id)),
+            request.reply_to,
+        )
+        async with heartbeating():
+            try:
+                await self._deliver(delivery)
+            except asyncio.CancelledError as cancelled:
+                details = activity.cancellation_details()
+                if details is not None and details.cancel_requested:
+                    return SendResult(sent=delivery.sent, stopped=True)
+                if details is not None and details.worker_shutdown:
+                    # A bare cancellation would be reported as "cancelled", which the server does
+                    # not accept from an activity that nobody cancelled; the next attempt would
+                    # wait for the heartbeat timeout.
+                    raise ApplicationError(
+                        "the bot shuts down; the rest of the batch follows in another attempt",
+                        type="WorkerShutdown",
+                    ) from cancelled
+                raise
+            finally:
+                if request.last:
+                    await self._typing.end(request.turn_id, request.channel_id)
+        return SendResult(sent=delivery.sent, refusal=delivery.refusal)
+
+    async def _deliver(self, delivery: _Delivery) -> None:
+        request = delivery.request
+        if not request.last:
+            # Types on where an earlier process of this bot began it.
+            self._typing.begin(request.turn_id, request.channel_id)
+        missing = parts_of(request)
+        if request.reconcile:
+            missing = await self._without_delivered(delivery, missing)
+        for position, part in enumerate(missing):
+            if delivery.refusal is not None:
+                return
+            if request.last and position == len(missing) - 1:
+                await self._typing.end(request.turn_id, request.channel_id)
+            await self._send_whole(delivery, part)
+
+    async def _without_delivered(self, delivery: _Delivery, parts: list[Part]) -> list[Part]:
+        own_id = self._client.user.id if self._client.user else 0
+        try:
+            said = await said_since(delivery.channel, delivery.request, own_id)
+        except discord.HTTPException as error:
+            if is_transient(error):
+                raise try_again(error) from error
+            log.warning(
+                "delivery refused: the channel cannot be read",
+                channel=delivery.request.channel_id,
+                error=describe(error),
+            )
+            delivery.refusal = Refusal(code=error.code or error.status, message=describe(error))
+            return parts
+        except NETWORK_FAULTS as error:
+            raise try_again(error) from error
+        delivery.sent.extend(match(parts, said))
+        delivered = {(sent.ordinal, sent.part) for sent in delivery.sent}
+        if parts and (parts[0].ordinal, parts[0].part) in delivered:
+            delivery.reply_to = None
+        return [part for part in parts if (part.ordinal, part.part) not in delivered]
+
+    async def _send_whole(self, delivery: _Delivery, part: Part) -> None:
+        """Send one message, and let it finish when a cancellation arrives meanwhile."""
+        sending = asyncio.create_task(self._send(delivery, part))
+        try:
+            await asyncio.shield(sending)
+        except asyncio.CancelledError:
+            _, unfinished = await asyncio.wait({sending}, timeout=FINISH_MESSAGE)
+            if unfinished:
+                sending.cancel()
+            elif not sending.cancelled() and (fault := sending.exception()):
+                log.warning("a message failed while its turn was stopped", error=str(fault))
+            raise
+
+    async def _send(self, delivery: _Delivery, part: Part) -> None:
+        reply_to, delivery.reply_to = delivery.reply_to, None
+        outcome = await post(delivery.channel, part, reply_to)
+        if isinstance(outcome, Blocked):
+            outcome = await self._after_block(delivery, part, outcome, reply_to)
+        request = delivery.request
+        match outcome:
+            case Posted(message_id=message_id):
+                self._refusals.clear(request.channel_id)
+                delivery.record(part, message_id)
+            case Refused(refusal=refusal, description=description):
+                log.warning("delivery refused", channel=request.channel_id, error=description)
+                if part.kind is OutgoingKind.TEXT:
+                    # An embed may be refused for want of its own permission, Embed Links.
+                    self._refusals.note(request.channel_id, refusal.code)
+                delivery.refusal = refusal
+            case Vanished():
+                log.info("a message was deleted before it was acknowledged", nonce=part.nonce)
+            case _:
+                pass
+
+    async def _after_block(
+        self, delivery: _Delivery, part: Part, blocked: Blocked, reply_to: str | None
+    ) -> Outcome:
+        """The server's filters object to this text, not to us: the turn goes on without it, and
+        says so once. The notice takes the nonce of the message that was not created."""
+        turn_id = delivery.request.turn_id
+        log.warning(
+            "message blocked", channel=delivery.request.channel_id, error=blocked.description
+        )
+        if turn_id in self._told_of_filters:
+            return blocked
+        self._told_of_filters[turn_id] = None
+        while len(self._told_of_filters) > TURNS_REMEMBERED:
+            self._told_of_filters.popitem(last=False)
+        notice = Part(part.ordinal, part.part, OutgoingKind.NOTICE, BLOCKED_NOTICE, part.nonce)
+        return await post(delivery.channel, notice, reply_to)

@@ -1,0 +1,107 @@
+"""Read history: the channel's recent messages, stored, and an id for the turn.
+
+In: `HistoryRequest`. Out: `HistoryRef`. Changes: begins the turn's typing; writes one blob.
+What always holds: oldest message first, the trigger is among them while Discord still has it,
+messages that wait for a turn of their own are not. One request to Discord, two when the trigger is
+older than the newest `limit` messages.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+
+import discord
+from temporalio import activity
+from temporalio.exceptions import ApplicationError
+
+from bot.discord_faults import NETWORK_FAULTS, describe, is_transient, try_again
+from bot.normalise import SPOKEN
+from bot.typing_sessions import TypingSessions
+from runtime.heartbeat import heartbeating
+from storage import Storage
+from workflows.contracts.history import (
+    READ_HISTORY,
+    ChannelHistory,
+    HistoryMessage,
+    HistoryRef,
+    HistoryRequest,
+)
+
+
+class HistoryActivities:
+    def __init__(self, client: discord.Client, storage: Storage, typing: TypingSessions) -> None:
+        self._client = client
+        self._storage = storage
+        self._typing = typing
+
+    @activity.defn(name=READ_HISTORY.name)
+    async def read_history(self, request: HistoryRequest) -> HistoryRef:
+        """Raises a final ApplicationError `ChannelUnavailable` where the bot may not read."""
+        async with heartbeating():
+            self._typing.begin(request.turn_id, request.channel_id)
+            started = time.perf_counter()
+            try:
+                messages = await self._fetch(request)
+            except discord.HTTPException as error:
+                await self._typing.end(request.turn_id, request.channel_id)
+                if is_transient(error):
+                    raise try_again(error) from error
+                raise ApplicationError(
+                    f"the channel cannot be read: {describe(error)}",
+                    type="ChannelUnavailable",
+                    non_retryable=True,
+                ) from error
+            except NETWORK_FAULTS as error:
+                raise try_again(error) from error
+            fetch_ms = (time.perf_counter() - started) * 1000
+            me = self._client.user
+            own_id = me.id if me else 0
+            omitted = set(request.omit_message_ids) - {request.trigger_message_id}
+            history = ChannelHistory(messages=list(stored(messages, own_id, omitted)))
+            history_id = await self._storage.blobs.put_model("history", history)
+        return HistoryRef(
+            history_id=history_id,
+            count=len(history.messages),
+            fetch_ms=fetch_ms,
+            bot_user_id=str(own_id),
+        )
+
+    async def _fetch(self, request: HistoryRequest) -> list[discord.Message]:
+        """Oldest first."""
+        channel = self._client.get_partial_messageable(int(request.channel_id))
+        messages = [message async for message in channel.history(limit=request.limit)]
+        messages.reverse()
+        trigger_id = int(request.trigger_message_id)
+        if any(message.id == trigger_id for message in messages):
+            return messages
+        try:
+            trigger = await channel.fetch_message(trigger_id)
+        except (discord.NotFound, discord.Forbidden):
+            return messages  # deleted, or history is closed to us: the turn knows its words
+        newest = messages[max(len(messages) - request.limit + 1, 0) :]
+        return sorted([trigger, *newest], key=lambda message: message.id)
+
+
+def stored(
+    messages: Iterable[discord.Message], own_id: int, omitted: set[str]
+) -> Iterable[HistoryMessage]:
+    """What a model may read of each message. Notices, our own among them, say nothing in a
+    persona's voice: a message without text and files is left out."""
+    for message in messages:
+        spoken = message.type in SPOKEN or message.interaction_metadata is not None
+        said = message.content.strip() or message.attachments
+        if not spoken or not said or str(message.id) in omitted:
+            continue
+        reply = message.reference if message.type is discord.MessageType.reply else None
+        yield HistoryMessage(
+            id=str(message.id),
+            author_id=str(message.author.id),
+            author_name=message.author.display_name,
+            content=message.content,
+            created_at=message.created_at,
+            is_bot=message.author.bot,
+            is_self=message.author.id == own_id,
+            reply_to=str(reply.message_id) if reply and reply.message_id else None,
+            attachments=[attachment.filename for attachment in message.attachments],
+        )

@@ -1,0 +1,157 @@
+"""The bot process from start to stop.
+
+Order of the start: login, personas, gateway; at READY the Discord task queue is served and the bot
+is ready. Order of the stop: no more messages are taken in, those taken in are signalled, sends in
+flight finish, the connection is closed.
+
+Two processes may run for one application: each message is then signalled twice and answered once
+(the channel drops the second), and the two share the task queue.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, TypeVar
+
+import structlog
+from temporalio.client import Client
+
+from bot.client import EverturnClient, Intake
+from bot.commands.kill import add_kill
+from bot.commands.sync import sync_commands
+from bot.config import BotConfig
+from bot.delivery.delete import DeleteActivities
+from bot.delivery.send import SendActivities
+from bot.dispatch import Dispatcher
+from bot.gateway import log_in, stay_connected, use_api
+from bot.history import HistoryActivities
+from bot.personas import PersonaDirectory
+from bot.refusals import RefusalMemory
+from bot.serving import DiscordQueue
+from bot.typing_sessions import TypingSessions
+from runtime.logs import register_secret
+from storage import Storage
+
+log = structlog.get_logger(__name__)
+
+Result = TypeVar("Result")
+
+DRAIN = timedelta(seconds=5)
+"""How long messages that were taken in wait for a Temporal that does not answer at the stop."""
+
+
+async def run_bot(
+    config: BotConfig,
+    temporal: Client,
+    storage: Storage,
+    stop: asyncio.Event,
+    on_ready: Callable[[], None] | None = None,
+) -> None:
+    """Run until `stop` is set. `on_ready` is called once, when messages are taken in and answers
+    can be delivered.
+
+    Raises BotStartError when Discord refuses this bot for good, and whatever ended the worker.
+    """
+    register_secret(config.token.get_secret_value())
+    use_api(config.api_base)
+    stopped = asyncio.create_task(stop.wait())
+    try:
+        client = await _unless(stopped, log_in(config))
+        if client is None:
+            return
+        try:
+            bot = await _assemble(client, temporal, storage)
+            await _live(bot, stopped, on_ready)
+        finally:
+            await client.close()
+    finally:
+        stopped.cancel()
+
+
+@dataclass(frozen=True)
+class _Bot:
+    """A bot that has logged in, and its parts."""
+
+    client: EverturnClient
+    intake: Intake
+    dispatcher: Dispatcher
+    queue: DiscordQueue
+    personas: PersonaDirectory
+    typing: TypingSessions
+
+
+async def _assemble(client: EverturnClient, temporal: Client, storage: Storage) -> _Bot:
+    personas = PersonaDirectory(storage.personas)
+    await personas.refresh()
+    refusals = RefusalMemory()
+    dispatcher = Dispatcher(temporal)
+    typing = TypingSessions(lambda channel_id: client.http.send_typing(int(channel_id)))
+    add_kill(client, temporal, typing)
+    queue = DiscordQueue(
+        temporal,
+        str(client.application_id),
+        [
+            HistoryActivities(client, storage, typing).read_history,
+            SendActivities(client, typing, refusals).send_segments,
+            DeleteActivities(client).delete_messages,
+            typing.end_typing,
+        ],
+    )
+    intake = Intake(personas, refusals, dispatcher)
+    return _Bot(client, intake, dispatcher, queue, personas, typing)
+
+
+async def _live(
+    bot: _Bot, stopped: asyncio.Task[bool], on_ready: Callable[[], None] | None
+) -> None:
+    # Before the connection: a session that begins delivers messages at once.
+    bot.client.take_messages(bot.intake)
+    gateway = asyncio.create_task(stay_connected(bot.client))
+    ready = asyncio.create_task(bot.client.gateway_ready.wait())
+    serving: asyncio.Task[None] | None = None
+    beside: list[asyncio.Task[Any]] = [ready]
+    try:
+        await _first(gateway, ready, stopped)
+        if ready.done():
+            serving = asyncio.create_task(bot.queue.run())
+            beside.append(asyncio.create_task(sync_commands(bot.client)))
+            beside.append(asyncio.create_task(bot.personas.keep_fresh(bot.client.guild_ids)))
+            log.info("connected to Discord", name=str(bot.client.user))
+            if on_ready is not None:
+                on_ready()
+            await _first(gateway, serving, stopped)
+    finally:
+        bot.client.take_messages(None)
+        await bot.dispatcher.drain(DRAIN)
+        await bot.queue.shutdown()
+        if serving is not None:
+            await asyncio.wait({serving})
+        await bot.typing.close()
+        await bot.client.close()
+        await _cancel(gateway, *beside)
+    for task in (gateway, serving):
+        if task is not None and task.done() and not task.cancelled():
+            task.result()  # raises what ended the bot, if it was not asked to stop
+
+
+async def _unless(stopped: asyncio.Task[bool], work: Coroutine[Any, Any, Result]) -> Result | None:
+    """The result of `work`; None when the bot is asked to stop before."""
+    task = asyncio.create_task(work)
+    try:
+        await _first(task, stopped)
+        return task.result() if task.done() else None
+    finally:
+        await _cancel(task)
+
+
+async def _first(*tasks: asyncio.Task[Any]) -> None:
+    await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+
+
+async def _cancel(*tasks: asyncio.Task[Any]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,0 +1,124 @@
+"""Reading the channel for a turn."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+from temporalio.exceptions import ApplicationError
+from temporalio.testing import ActivityEnvironment
+
+from bot.client import EverturnClient
+from bot.history import HistoryActivities
+from bot.typing_sessions import TypingSessions
+from tests.bot.loopback import BOT_ID, CHANNEL_ID, TRIGGER_ID, LoopbackDiscord, message, user
+from tests.bot.waiting import until
+from workflows.contracts.history import ChannelHistory, HistoryRef, HistoryRequest
+
+
+class Blobs:
+    def __init__(self) -> None:
+        self.stored: dict[str, BaseModel] = {}
+
+    async def put_model(self, kind: str, model: BaseModel) -> str:
+        blob_id = f"{kind}-{len(self.stored)}"
+        self.stored[blob_id] = model
+        return blob_id
+
+
+class Storage:
+    def __init__(self) -> None:
+        self.blobs = Blobs()
+
+
+class Reader:
+    def __init__(self, client: EverturnClient, env: ActivityEnvironment) -> None:
+        self.storage = Storage()
+        self.typing = TypingSessions(lambda channel_id: client.http.send_typing(int(channel_id)))
+        self.activities = HistoryActivities(client, self.storage, self.typing)  # type: ignore[arg-type]
+        self.env = env
+
+    async def read(self, **changes: Any) -> tuple[HistoryRef, ChannelHistory]:
+        request = HistoryRequest(
+            turn_id="t1", channel_id=CHANNEL_ID, trigger_message_id=TRIGGER_ID
+        ).model_copy(update=changes)
+        ref = await self.env.run(self.activities.read_history, request)
+        history = self.storage.blobs.stored[ref.history_id]
+        assert isinstance(history, ChannelHistory)
+        return ref, history
+
+
+@pytest.fixture
+def reader(client: EverturnClient, activity_env: ActivityEnvironment) -> Reader:
+    return Reader(client, activity_env)
+
+
+async def test_oldest_first_with_what_a_model_may_read(
+    discord_api: LoopbackDiscord, reader: Reader
+) -> None:
+    bot = user("42", bot=True, name="Other")
+    discord_api.channels[CHANNEL_ID].append(message(TRIGGER_ID, "hello"))
+    reference = {"message_id": TRIGGER_ID, "channel_id": CHANNEL_ID}
+    discord_api.say("hi Mina", type=19, message_reference=reference)
+    discord_api.say("", embeds=[{"type": "rich", "description": "something failed"}])
+    discord_api.say("", author=user(), type=7)  # joined
+    attachment = {"id": "1", "filename": "cat.png", "size": 1, "url": "u", "proxy_url": "p"}
+    discord_api.say("", author=user(), attachments=[attachment])
+    waiting = discord_api.say("next question", author=user())
+    discord_api.say("beep", author=bot)
+
+    ref, history = await reader.read(omit_message_ids=[waiting["id"], TRIGGER_ID])
+
+    said = [(m.content, m.author_name, m.is_bot, m.is_self) for m in history.messages]
+    assert said == [
+        ("hello", "Mina", False, False),
+        ("hi Mina", "everturn", True, True),
+        ("", "Mina", False, False),
+        ("beep", "other", True, False),
+    ]
+    assert history.messages[1].reply_to == TRIGGER_ID
+    assert history.messages[2].attachments == ["cat.png"]
+    assert (ref.count, ref.bot_user_id) == (4, BOT_ID)
+    await until(lambda: "POST typing" in discord_api.calls())
+    assert reader.typing.active(CHANNEL_ID) == "t1"
+    await reader.typing.close()
+
+
+async def test_the_trigger_is_there_when_the_channel_has_moved_on(
+    discord_api: LoopbackDiscord, reader: Reader
+) -> None:
+    discord_api.channels[CHANNEL_ID].append(message(TRIGGER_ID, "nova, please"))
+    for number in range(10):
+        discord_api.say(f"chatter {number}", author=user())
+    _, history = await reader.read(limit=5)
+    said = [m.content for m in history.messages]
+    assert said == ["nova, please", *(f"chatter {number}" for number in range(6, 10))]
+    await reader.typing.close()
+
+
+async def test_a_deleted_trigger_is_no_fault(discord_api: LoopbackDiscord, reader: Reader) -> None:
+    discord_api.say("something else", author=user())
+    _, history = await reader.read()
+    assert [m.content for m in history.messages] == ["something else"]
+    await reader.typing.close()
+
+
+@pytest.mark.parametrize(("status", "code"), [(403, 50001), (404, 10003)])
+async def test_a_channel_that_is_closed_to_us_ends_the_turn(
+    discord_api: LoopbackDiscord, reader: Reader, status: int, code: int
+) -> None:
+    discord_api.fail("GET", "messages", status, code=code)
+    with pytest.raises(ApplicationError) as raised:
+        await reader.read()
+    assert raised.value.non_retryable
+    assert raised.value.type == "ChannelUnavailable"
+    assert reader.typing.active(CHANNEL_ID) is None
+
+
+async def test_an_outage_is_tried_again(discord_api: LoopbackDiscord, reader: Reader) -> None:
+    discord_api.fail("GET", "messages", 503)
+    with pytest.raises(ApplicationError) as raised:
+        await reader.read()
+    assert not raised.value.non_retryable
+    await reader.typing.close()

