@@ -1,0 +1,152 @@
+"""Segments on their way to the turn, by signal, beside the stream.
+
+Reading never waits for signalling: segments queue here, one signal is under way at a time, and all
+that waited meanwhile goes with the next as one batch. So the number of signals adapts to how quick
+the server is, and a burst of short paragraphs costs one.
+
+A signal that fails is sent again with the same sequence numbers; the turn drops what it has. What
+was not confirmed when the stream ends comes back from `close`, to travel in the result.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from datetime import timedelta
+from typing import Protocol
+
+import structlog
+from temporalio import activity
+from temporalio.client import Client
+from temporalio.service import RPCError, RPCStatusCode
+
+from workflows.contracts.generation import SEGMENTS_SIGNAL, Segment, SegmentBatch
+
+SIGNAL_TIMEOUT = timedelta(seconds=5)
+"""One signal takes about 9 ms; a server that needs seconds is in trouble, and the next one repeats
+what this one carried."""
+
+FIRST_PAUSE, LONGEST_PAUSE = 0.1, 2.0
+"""Seconds between attempts while Temporal cannot be reached."""
+
+LARGEST_BATCH = 100_000
+"""Code points, so that a batch stays far below Temporal's 2 MB for a payload in any script."""
+
+log = structlog.get_logger(__name__)
+
+
+class TurnGone(Exception):
+    """The turn's workflow is over: nobody will read another segment."""
+
+
+class SegmentSignaller(Protocol):
+    """Carries a batch to the turn of the current activity.
+
+    Raises TurnGone when the turn is over; any other exception means: not delivered, try again.
+    """
+
+    async def signal(self, batch: SegmentBatch) -> None: ...
+
+
+class TemporalSegmentSignaller:
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    async def signal(self, batch: SegmentBatch) -> None:
+        info = activity.info()
+        assert info.workflow_id is not None, "a model call is an activity of a turn"
+        turn = self._client.get_workflow_handle(info.workflow_id, run_id=info.workflow_run_id)
+        try:
+            await turn.signal(SEGMENTS_SIGNAL, batch, rpc_timeout=SIGNAL_TIMEOUT)
+        except RPCError as error:
+            if error.status is RPCStatusCode.NOT_FOUND:
+                raise TurnGone from error
+            raise
+
+
+class SegmentSender:
+    """Numbers the segments of one (call, attempt) and signals them, from `start` to `close`."""
+
+    def __init__(self, signaller: SegmentSignaller, call_index: int, attempt: int) -> None:
+        self._signaller = signaller
+        self._call_index = call_index
+        self._attempt = attempt
+        self._waiting: deque[Segment] = deque()
+        self._put = 0
+        self._wake = asyncio.Event()
+        self._closing = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+        self.signalled = 0
+        """How many segments the server has confirmed."""
+
+    def start(self) -> None:
+        self._task = asyncio.create_task(self._run(), name="segments")
+
+    def put(self, text: str) -> None:
+        """Queue the next segment. Never waits."""
+        self._waiting.append(Segment(sequence=self._put, text=text))
+        self._put += 1
+        self._wake.set()
+
+    async def close(self) -> list[Segment]:
+        """Wait for the signal under way, send no other, and return what is not confirmed."""
+        self._closing.set()
+        self._wake.set()
+        if self._task is not None:
+            # Not `await self._task`: a cancel that arrives here must not tear the signal apart.
+            await asyncio.wait({self._task})
+        return list(self._waiting)
+
+    async def flush(self) -> None:
+        """After `close`: one attempt to signal what is left (behaviour 6.8: a stop flushes)."""
+        try:
+            while self._waiting:
+                await self._send_batch()
+        except TurnGone:
+            self._waiting.clear()
+
+    async def abandon(self) -> None:
+        """Stop at once, whatever is under way. Does nothing after `close`."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    async def _run(self) -> None:
+        pause = FIRST_PAUSE
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            while self._waiting and not self._closing.is_set():
+                try:
+                    await self._send_batch()
+                    pause = FIRST_PAUSE
+                except TurnGone:
+                    self._closing.set()
+                except Exception as error:
+                    log.warning("segments not delivered, trying again", reason=str(error))
+                    await self._rest(pause)
+                    pause = min(pause * 2, LONGEST_PAUSE)
+            if self._closing.is_set():
+                return
+
+    async def _send_batch(self) -> None:
+        batch: list[Segment] = []
+        size = 0
+        for segment in self._waiting:
+            size += len(segment.text)
+            if batch and size > LARGEST_BATCH:
+                break
+            batch.append(segment)
+        await self._signaller.signal(
+            SegmentBatch(call_index=self._call_index, attempt=self._attempt, segments=batch)
+        )
+        for _ in batch:
+            self._waiting.popleft()
+        self.signalled += len(batch)
+
+    async def _rest(self, seconds: float) -> None:
+        try:
+            async with asyncio.timeout(seconds):
+                await self._closing.wait()
+        except TimeoutError:
+            pass
