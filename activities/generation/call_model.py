@@ -11,11 +11,10 @@
 A provider's fault is a result and never an exception: the turn decides what follows. Degrading a
 rejected request (behaviour 6.8) belongs around `_Call._read`, before anything was received.
 
-A cancel means one of two things, told apart by `activity.cancellation_details()`. A person stopped
-the turn: what the stream had already said is flushed to the turn, which decides whether it is shown
-(a kill keeps what was said, behaviour 6.8). Or this worker or attempt ends: another attempt starts
-over, so nothing more is sent. Either way the provider's connection is closed first, the usage is
-booked, and the activity ends as cancelled, even if a library swallowed the cancellation (T07).
+A cancel means one of two things, told apart by `activity.cancellation_details()`: a person stopped
+the turn, or this worker or attempt ends and another attempt starts over. Either way nothing more is
+said, the provider's connection is closed first, the usage is booked, and the activity ends as
+cancelled, even if a library swallowed the cancellation (T07).
 """
 
 from __future__ import annotations
@@ -63,9 +62,6 @@ from workflows.contracts.generation import (
     StreamStatus,
     Usage,
 )
-
-FLUSH_BUDGET = 1.0
-"""Seconds to flush text after a stop: a kill is to be felt within one."""
 
 BOOK_BUDGET = 5.0
 """Seconds to book usage after a cancel; a store that hangs must not hold the turn's end."""
@@ -230,7 +226,7 @@ class _Call:
         status = StreamStatus.STOPPED_BY_USER if stopped else "interrupted"
         await asyncio.gather(
             _within(BOOK_BUDGET, self._book(self._usage(), status)),
-            _within(FLUSH_BUDGET, self._flush() if stopped else self._sender.abandon()),
+            self._sender.abandon(),
         )
         log.info(
             "model call stopped" if stopped else "model call interrupted",
@@ -239,12 +235,6 @@ class _Call:
             attempt=self._attempt,
             ms=round(self._elapsed_ms()),
         )
-
-    async def _flush(self) -> None:
-        if self._text is not None:
-            self._text.finish()
-        await self._sender.close()
-        await self._sender.flush()
 
     def _usage(self) -> Usage:
         return usage_of(self._stream.usage, self._models.settings) if self._stream else Usage()

@@ -97,14 +97,6 @@ class SegmentSender:
             await asyncio.wait({self._task})
         return list(self._waiting)
 
-    async def flush(self) -> None:
-        """After `close`: one attempt to signal what is left (behaviour 6.8: a stop flushes)."""
-        try:
-            while self._waiting:
-                await self._send_batch()
-        except TurnGone:
-            self._waiting.clear()
-
     async def abandon(self) -> None:
         """Stop at once, whatever is under way. Does nothing after `close`."""
         if self._task is not None:

@@ -1,0 +1,85 @@
+"""What a member does: write, edit, delete, react, type."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from aiohttp import web
+
+from playground.control import views
+from playground.control.answers import (
+    ControlError,
+    find_channel,
+    find_member,
+    find_message,
+    needed,
+    order,
+    services_of,
+)
+from playground.drafts import Draft, read_content, read_draft
+from playground.records import Channel
+from playground.services import Services
+
+routes = web.RouteTableDef()
+
+
+async def _who_and_where(
+    request: web.Request,
+) -> tuple[Services, dict[str, Any], Channel, int]:
+    services, body = services_of(request), await order(request)
+    channel = find_channel(services, needed(body, "channel"))
+    member_id = find_member(services, needed(body, "member"))
+    return services, body, channel, member_id
+
+
+@routes.post("/messages")
+async def write(request: web.Request) -> web.Response:
+    services, body, channel, member_id = await _who_and_where(request)
+    payload: dict[str, Any] = {"content": str(needed(body, "content"))}
+    if body.get("reply_to") is not None:
+        payload["message_reference"] = {"message_id": str(body["reply_to"])}
+    draft: Draft = read_draft(payload)
+    message = services.messages.send(channel, member_id, draft)
+    return web.json_response(views.message(services, message), status=201)
+
+
+@routes.patch("/messages")
+async def edit(request: web.Request) -> web.Response:
+    services, body, channel, member_id = await _who_and_where(request)
+    message = find_message(services, channel, needed(body, "message"))
+    changes = {"content": read_content({"content": str(needed(body, "content"))})}
+    message = services.messages.edit(channel, message, member_id, changes)
+    return web.json_response(views.message(services, message))
+
+
+@routes.delete("/messages")
+async def delete(request: web.Request) -> web.Response:
+    services, body = services_of(request), await order(request)
+    channel = find_channel(services, needed(body, "channel"))
+    message = find_message(services, channel, needed(body, "message"))
+    if body.get("member") is None:
+        services.messages.remove(channel, message, services.world.owner_id)
+    else:
+        services.messages.delete(channel, message, find_member(services, body["member"]))
+    return web.json_response({"deleted": str(message.id)})
+
+
+@routes.post("/reactions")
+async def react(request: web.Request) -> web.Response:
+    services, body, channel, member_id = await _who_and_where(request)
+    message = find_message(services, channel, needed(body, "message"))
+    emoji = str(needed(body, "emoji"))
+    if body.get("remove"):
+        services.messages.unreact(channel, message, member_id, emoji)
+    else:
+        services.messages.react(channel, message, member_id, emoji)
+    return web.json_response(views.message(services, message))
+
+
+@routes.post("/typing")
+async def type_(request: web.Request) -> web.Response:
+    services, _, channel, member_id = await _who_and_where(request)
+    if not services.world.can(member_id, channel, "VIEW_CHANNEL"):
+        raise ControlError("that member does not see the channel", 403)
+    services.typing.start(channel, member_id)
+    return web.json_response({"typing": views.typing(services, channel.id)})

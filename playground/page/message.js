@@ -1,0 +1,194 @@
+// One message as a list item.
+
+import { avatar, element } from "./dom.js";
+import { markdown } from "./markdown.js";
+
+const GROUP_MS = 7 * 60 * 1000;
+
+// Whether `message` stands under `before` without a head of its own.
+export function continues(message, before) {
+  return (
+    before &&
+    before.author.id === message.author.id &&
+    before.author.name === message.author.name &&
+    !message.reply_to &&
+    !message.interaction &&
+    !isSystem(before) &&
+    before.ephemeral === message.ephemeral &&
+    new Date(message.created_at) - new Date(before.created_at) < GROUP_MS
+  );
+}
+
+export const isSystem = (message) => ["pinned", "thread_created"].includes(message.type);
+
+// `context`: {me, names, act} where `act` has reply, react, remove, press, dismiss, show.
+export function messageItem(message, first, context) {
+  if (isSystem(message)) return systemItem(message);
+  const classes = ["message", first && "first", message.ephemeral && "ephemeral"];
+  const time = new Date(message.created_at);
+  const short = time.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+  return element(
+    "li",
+    { class: classes.filter(Boolean).join(" "), data: { id: message.id } },
+    first ? avatar(message.author) : element("span", { class: "when" }, short),
+    element(
+      "div",
+      { class: "column" },
+      replyLine(message, context),
+      head(message, time, short),
+      body(message, context),
+      ...message.embeds.map((embed) => embedBox(embed, context)),
+      ...message.attachments.map(attachment),
+      ...message.components.map((row) => componentRow(row, message, context)),
+      reactions(message, context),
+      message.ephemeral ? onlyYou(message, context) : null,
+    ),
+    first ? null : element("span", { class: "side" }, turnLink(message)),
+    actions(message, context),
+  );
+}
+
+function systemItem(message) {
+  const text =
+    message.type === "pinned"
+      ? `${message.author.name} pinned a message.`
+      : `${message.author.name} started a thread: ${message.content}`;
+  return element("li", { class: "system", data: { id: message.id } }, text);
+}
+
+function replyLine(message, context) {
+  if (message.interaction) {
+    const { member, name } = message.interaction;
+    return element("div", { class: "reply" }, element("b", {}, member),
+      element("span", {}, `used /${name}`));
+  }
+  const target = message.reply_to;
+  if (!target || message.type !== "reply") return null;
+  if (target.deleted) {
+    return element("div", { class: "reply" }, element("span", {}, "The message was deleted"));
+  }
+  const show = () => context.act.show(target.id);
+  return element("button", { type: "button", class: "reply", onclick: show },
+    element("b", {}, target.author.name), element("span", {}, target.content || "…"));
+}
+
+function head(message, time, short) {
+  return element(
+    "div",
+    { class: "head" },
+    element("span", { class: "author" }, message.author.name),
+    message.author.bot ? element("span", { class: "tag" }, "BOT") : null,
+    element("time", { dateTime: message.created_at, title: time.toLocaleString() }, short),
+    message.pinned ? element("span", { class: "note" }, "pinned") : null,
+    turnLink(message),
+  );
+}
+
+function turnLink(message) {
+  if (!message.turn?.url) return null;
+  return element("a", {
+    class: "turn",
+    href: message.turn.url,
+    target: "_blank",
+    rel: "noreferrer",
+    title: `${message.turn.workflow_id} in the Temporal UI`,
+  }, "turn ↗");
+}
+
+function body(message, context) {
+  if (message.thinking) {
+    return element("div", { class: "thinking" }, `${message.author.name} is thinking …`);
+  }
+  if (!message.content) return null;
+  const edited = message.edited_at
+    ? element("span", { class: "edited", title: new Date(message.edited_at).toLocaleString() },
+        " (edited)")
+    : null;
+  const content = element("div", { class: "content" }, markdown(message.content, context.names));
+  if (edited) (content.lastElementChild?.tagName === "DIV" ? content.lastElementChild : content).append(edited);
+  return content;
+}
+
+function embedBox(embed, context) {
+  const box = element("div", { class: "embed" });
+  if (embed.color) box.style.borderColor = `#${embed.color.toString(16).padStart(6, "0")}`;
+  const rich = (text) => element("div", { class: "content" }, markdown(text, context.names));
+  if (embed.author?.name) box.append(element("div", { class: "footer" }, embed.author.name));
+  if (embed.title) box.append(element("div", { class: "title" }, embed.title));
+  if (embed.description) box.append(rich(embed.description));
+  if (embed.fields?.length) {
+    const fields = embed.fields.map((field) =>
+      element("div", {}, element("div", { class: "title" }, field.name), rich(field.value)));
+    box.append(element("div", { class: "fields" }, ...fields));
+  }
+  if (embed.footer?.text) box.append(element("div", { class: "footer" }, embed.footer.text));
+  return box;
+}
+
+const IMAGES = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+
+function attachment(file) {
+  if (!file.url.startsWith("/attachments/")) return null;
+  const inner = IMAGES.includes(file.content_type)
+    ? element("img", { src: file.url, alt: file.filename, loading: "lazy" })
+    : `${file.filename} (${file.size} bytes)`;
+  return element("a", { class: "attachment", href: file.url, target: "_blank" }, inner);
+}
+
+const BUTTON = 2;
+const LINK_STYLE = 5;
+
+function componentRow(row, message, context) {
+  const buttons = (row.components ?? [row]).filter((part) => part.type === BUTTON);
+  return element("div", { class: "row" }, ...buttons.map((part) => {
+    const label = [part.emoji?.name, part.label].filter(Boolean).join(" ");
+    if (part.style === LINK_STYLE) {
+      const href = /^https?:/.test(part.url ?? "") ? part.url : "about:blank";
+      return element("a", { class: "press", href, target: "_blank", rel: "noreferrer" }, label);
+    }
+    return element("button", {
+      type: "button",
+      class: `press style${part.style}`,
+      disabled: Boolean(part.disabled),
+      onclick: () => context.act.press(message, part.custom_id),
+    }, label);
+  }));
+}
+
+function reactions(message, context) {
+  if (!message.reactions.length) return null;
+  return element("div", { class: "row" }, ...message.reactions.map(({ emoji, members }) => {
+    const mine = members.includes(context.me.name);
+    return element("button", {
+      type: "button",
+      class: "reaction",
+      title: members.join(", "),
+      "aria-pressed": String(mine),
+      "aria-label": `${emoji}, ${members.length}, ${mine ? "take yours away" : "react too"}`,
+      onclick: () => context.act.react(message, emoji, mine),
+    }, `${emoji} ${members.length}`);
+  }));
+}
+
+function onlyYou(message, context) {
+  const dismiss = () => context.act.dismiss(message);
+  return element("p", { class: "note" }, `Only ${context.me.name} can see this. `,
+    element("button", { type: "button", class: "note", onclick: dismiss },
+      element("u", {}, "Dismiss")));
+}
+
+const QUICK = ["👍", "❤️", "😂"];
+
+function actions(message, context) {
+  if (message.ephemeral || message.thinking) return null;
+  const { act, me } = context;
+  const button = (label, text, onclick) =>
+    element("button", { type: "button", "aria-label": label, title: label, onclick }, text);
+  return element(
+    "div",
+    { class: "actions" },
+    ...QUICK.map((emoji) => button(`React with ${emoji}`, emoji, () => act.react(message, emoji, false))),
+    button("Reply", "Reply", () => act.reply(message)),
+    message.author.id === me.id ? button("Delete", "Delete", () => act.remove(message)) : null,
+  );
+}
