@@ -1,0 +1,118 @@
+"""The command line, as a process: exit codes, and errors of one line."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from worker.beacon import STALE_AFTER, beacon_file, is_lit
+from worker.cli import report
+from worker.crash import keep_trace
+from worker.errors import EXIT_CONFIGURATION, SettingsError
+from worker.ports import next_free_port
+from worker.run_bot import bot_config
+from worker.settings import load_settings
+
+
+def everturn(tmp_path: Path, *arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
+    """Run a command in an empty folder, with a fresh home and nothing else of ours set."""
+    kept = {n: v for n, v in os.environ.items() if n in ("PATH", "HOME", "LANG")}
+    return subprocess.run(
+        [sys.executable, "-m", "worker.cli", *arguments],
+        env={**kept, "EVERTURN_HOME": str(tmp_path / "home"), **environ},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+
+
+def test_version(tmp_path: Path) -> None:
+    done = everturn(tmp_path, "version")
+    assert re.fullmatch(r"everturn \d+\.\d+\.\d+\n", done.stdout)
+    assert done.returncode == 0
+
+
+def test_version_imports_nothing_heavy(tmp_path: Path) -> None:
+    code = (
+        "import sys, worker.cli;"
+        "print([m for m in ('temporalio', 'discord', 'sqlalchemy', 'pydantic_ai')"
+        " if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("command", ["up", "worker"])
+def test_an_unknown_setting_is_one_line_and_code_78(tmp_path: Path, command: str) -> None:
+    done = everturn(tmp_path, command, EVERTURN_HOEM="/s3cret")
+    assert done.returncode == EXIT_CONFIGURATION
+    assert done.stderr.startswith("everturn: unknown setting EVERTURN_HOEM")
+    assert done.stderr.count("\n") == 1
+    assert "s3cret" not in done.stderr + done.stdout
+
+
+def test_a_bot_without_token_and_playground_is_told_what_to_do(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="DISCORD_TOKEN is not set"):
+        bot_config(load_settings({"EVERTURN_HOME": str(tmp_path)}, None))
+    elsewhere = {"EVERTURN_HOME": str(tmp_path), "EVERTURN_DISCORD_API": "http://127.0.0.1:1/api"}
+    assert bot_config(load_settings(elsewhere, None)).api_base == "http://127.0.0.1:1/api"
+
+
+def test_up_with_a_dead_temporal_of_ones_own_ends_with_one_line(tmp_path: Path) -> None:
+    address = f"127.0.0.1:{next_free_port(43_000)}"
+    done = everturn(tmp_path, "up", TEMPORAL_ADDRESS=address)
+    assert done.returncode == 69
+    last = done.stderr.splitlines()[-1]
+    assert address in last
+    assert "TEMPORAL_ADDRESS" in last
+    assert "Traceback" not in done.stderr
+
+
+def test_up_on_a_folder_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
+    done = everturn(tmp_path, "up", EVERTURN_HOME="/dev/null/home")
+    assert done.returncode == 1
+    assert done.stderr.startswith("everturn: EVERTURN_HOME /dev/null/home cannot be used")
+    assert done.stderr.count("\n") == 1
+
+
+def test_the_beacon_of_a_well_process_is_found(tmp_path: Path) -> None:
+    assert everturn(tmp_path, "doctor", "--alive", "worker").returncode == 1
+    beacon = beacon_file(tmp_path / "home", "worker")
+    beacon.parent.mkdir(parents=True)
+    beacon.touch()
+    assert everturn(tmp_path, "doctor", "--alive", "worker").returncode == 0
+    later = beacon.stat().st_mtime + STALE_AFTER.total_seconds()
+    assert is_lit(beacon, later - 1)
+    assert not is_lit(beacon, later + 1)
+
+
+def test_errors_that_were_foreseen_keep_their_code(capsys: pytest.CaptureFixture[str]) -> None:
+    from bot.errors import BotStartError
+    from storage import StorageError
+
+    assert report(SettingsError("a\nb"), "worker", None) == EXIT_CONFIGURATION
+    assert report(StorageError("database x is busy"), "worker", None) == 1
+    assert report(BotStartError("no intent", 78), "bot", None) == 78
+    assert capsys.readouterr().err == (
+        "everturn: a b\neverturn: database x is busy\neverturn: no intent\n"
+    )
+
+
+def test_an_error_nobody_foresaw_goes_to_a_file_without_secrets(tmp_path: Path) -> None:
+    settings = load_settings({"EVERTURN_HOME": str(tmp_path)}, None)
+    try:
+        raise KeyError("Bearer abcdef0123456789")
+    except KeyError as error:
+        line = keep_trace(error, "worker", settings)
+    trace = (tmp_path / "logs" / "crash.log").read_text()
+    assert line.startswith("unexpected error in worker: KeyError")
+    assert str(tmp_path / "logs" / "crash.log") in line
+    assert "Traceback" in trace
+    assert "abcdef0123456789" not in line + trace

@@ -1,0 +1,151 @@
+"""`everturn doctor` against a loopback Discord, provider and Temporal."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from worker.doctor import check_database, check_discord, check_provider, check_temporal, examine
+from worker.errors import OperatorError
+from worker.ports import next_free_port
+from worker.settings import Settings, load_settings
+
+GOOD = "s3cret-good"
+
+
+def settings(tmp_path: Path, **environ: str) -> Settings:
+    return load_settings({"EVERTURN_HOME": str(tmp_path), **environ}, None)
+
+
+@asynccontextmanager
+async def served(
+    routes: dict[str, Callable[[web.Request], Awaitable[web.Response]]],
+) -> AsyncIterator[str]:
+    """Address of a loopback server with these routes."""
+    app = web.Application()
+    for path, handler in routes.items():
+        app.router.add_get(path, handler)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    try:
+        yield f"http://127.0.0.1:{runner.addresses[0][1]}"
+    finally:
+        await runner.cleanup()
+
+
+def answers(
+    body: dict[str, Any], header: str = "Authorization", value: str | None = None
+) -> Callable[[web.Request], Awaitable[web.Response]]:
+    """Gives `body` to whoever sends the right header, and 401 to others."""
+
+    async def handler(request: web.Request) -> web.Response:
+        if value is not None and request.headers.get(header) != value:
+            return web.json_response({"message": "401: Unauthorized"}, status=401)
+        return web.json_response(body)
+
+    return handler
+
+
+@pytest.mark.parametrize(
+    ("token", "flags", "ok", "words"),
+    [
+        (GOOD, 1 << 18, True, "logged in as Nova"),
+        (GOOD, 1 << 19, True, "intent on"),
+        (GOOD, 1 << 12, False, "Message Content Intent"),
+        ("s3cret-bad", 1 << 18, False, "refuses DISCORD_TOKEN"),
+    ],
+)
+async def test_discord(tmp_path: Path, token: str, flags: int, ok: bool, words: str) -> None:
+    """D39: a missing intent is one line that says where to switch it on."""
+    wanted = f"Bot {GOOD}"
+    routes = {
+        "/users/@me": answers({"username": "Nova"}, value=wanted),
+        "/applications/@me": answers({"id": "1", "flags": flags}, value=wanted),
+    }
+    async with served(routes) as api:
+        finding = await check_discord(settings(tmp_path, DISCORD_TOKEN=token), api)
+    assert finding.ok is ok
+    assert words in finding.text
+    assert token not in finding.line()
+
+
+async def test_without_a_token_it_is_the_playground(tmp_path: Path) -> None:
+    finding = await check_discord(settings(tmp_path))
+    assert finding.ok
+    assert "playground" in finding.text
+
+
+@pytest.mark.parametrize(
+    ("name", "header", "value"),
+    [
+        ("OPENAI_API_KEY", "Authorization", f"Bearer {GOOD}"),
+        ("OPENROUTER_API_KEY", "Authorization", f"Bearer {GOOD}"),
+        ("ANTHROPIC_API_KEY", "x-api-key", GOOD),
+        ("GOOGLE_API_KEY", "x-goog-api-key", GOOD),
+    ],
+)
+async def test_a_providers_key(tmp_path: Path, name: str, header: str, value: str) -> None:
+    async with served({"/models": answers({}, header, value)}) as address:
+        good = await check_provider(settings(tmp_path, **{name: GOOD}), f"{address}/models")
+        bad = await check_provider(settings(tmp_path, **{name: "s3cret-x"}), f"{address}/models")
+    assert good.ok
+    assert not bad.ok
+    assert "refuses the key (401)" in bad.text
+    assert "s3cret" not in good.line() + bad.line()
+
+
+async def test_a_custom_server(tmp_path: Path) -> None:
+    wanted = {"EVERTURN_MODEL": "m", "CUSTOM_API_KEY": GOOD}
+    async with served({"/v1/models": answers({}, value=f"Bearer {GOOD}")}) as address:
+        there = await check_provider(
+            settings(tmp_path, CUSTOM_BASE_URL=f"{address}/v1", **wanted), None
+        )
+        without_list = await check_provider(
+            settings(tmp_path, CUSTOM_BASE_URL=f"{address}/other", **wanted), None
+        )
+    gone = await check_provider(settings(tmp_path, CUSTOM_BASE_URL=f"{address}/v1", **wanted), None)
+    assert (there.ok, without_list.ok, gone.ok) == (True, True, False)
+    assert "model m" in there.text
+    assert "does not answer (no connection)" in gone.text
+
+
+async def test_the_demo_says_what_it_is(tmp_path: Path) -> None:
+    finding = await check_provider(settings(tmp_path))
+    assert finding.ok
+    assert "demo" in finding.text
+
+
+async def test_the_database_is_named_without_its_password(tmp_path: Path) -> None:
+    assert (await check_database(settings(tmp_path))).ok
+    lines: list[str] = []
+    dead = settings(
+        tmp_path, DATABASE_URL=f"postgresql://me:s3cret@127.0.0.1:{next_free_port(42_000)}/x"
+    )
+    assert await examine(dead, lines.append, "database") == 1
+    assert len(lines) == 1
+    assert lines[0].startswith("FAIL  database")
+    assert "s3cret" not in lines[0]
+
+
+async def test_a_dead_temporal_is_a_line_and_exit_code_1(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TEMPORAL_ADDRESS", f"127.0.0.1:{next_free_port(42_100)}")
+    with pytest.raises(OperatorError, match="does not answer"):
+        await check_temporal(settings(tmp_path))
+    lines: list[str] = []
+    assert await examine(settings(tmp_path), lines.append, "temporal") == 1
+    assert await examine(settings(tmp_path), lines.append, "workers") == 1
+    assert [line[:10] for line in lines] == ["FAIL  temp", "FAIL  work"]
+
+
+async def test_an_unknown_check_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(OperatorError, match="--only takes one of"):
+        await examine(settings(tmp_path), print, "everything")

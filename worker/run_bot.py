@@ -1,0 +1,71 @@
+"""The bot process: connection to Temporal and database first, then the one to Discord."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import AsyncExitStack
+
+import structlog
+from pydantic import SecretStr
+
+from bot.config import BotConfig
+from bot.run import run_bot
+from runtime.logs import register_secret
+from worker.beacon import beacon_file, keep_lit
+from worker.connection import connect_patiently
+from worker.database import open_database
+from worker.errors import SettingsError
+from worker.running import read_running
+from worker.search_attributes import register_search_attributes
+from worker.settings import Settings
+
+log = structlog.get_logger(__name__)
+
+
+def bot_config(settings: Settings) -> BotConfig:
+    """Token and API address: as set, else the playground of an `everturn up` that runs.
+
+    Raises SettingsError when there is neither.
+    """
+    if settings.discord_token is not None:
+        return BotConfig(settings.discord_token, settings.discord_api, settings.log_level)
+    running = read_running(settings.home)
+    api = settings.discord_api or (running.discord_api if running else None)
+    if api is None:
+        raise SettingsError(
+            "DISCORD_TOKEN is not set: take it from https://discord.com/developers/applications"
+            " (your application, Bot), or run `everturn up` for the playground"
+        )
+    return BotConfig(SecretStr("playground"), api, settings.log_level)
+
+
+async def serve_discord(settings: Settings, stop: asyncio.Event) -> int:
+    """Run the bot until `stop` is set. Returns the exit code.
+
+    Raises OperatorError, StorageError and BotStartError, one line each.
+    """
+    config = bot_config(settings)
+    for secret in settings.secrets():
+        register_secret(secret)
+    async with AsyncExitStack() as stack:
+        storage = await open_database(settings)
+        stack.push_async_callback(storage.close)
+        client = await connect_patiently(settings, stop)
+        if client is None:
+            return 0
+        # The bot may be the first to arrive, and what it starts carries them.
+        await register_search_attributes(client)
+        lit: list[asyncio.Task[None]] = []
+
+        def on_ready() -> None:
+            if not lit:  # Discord says READY again after a reconnect
+                log.info("bot.ready")
+                beacon = beacon_file(settings.home, "bot")
+                lit.append(asyncio.create_task(keep_lit(beacon, client)))
+
+        try:
+            await run_bot(config, client, storage, stop, on_ready)
+        finally:
+            for task in lit:
+                task.cancel()
+    return 0
