@@ -18,7 +18,7 @@ log = structlog.get_logger(__name__)
 
 REFRESH_EVERY = 30.0
 """Seconds. A renamed persona answers to its new name after at most this long."""
-LOOK_AGAIN_AFTER = 1.0
+LOOK_AGAIN_AFTER = 0.25
 """Seconds, while there is no persona at all: the worker that seeds them starts beside the bot."""
 
 
@@ -44,6 +44,8 @@ class PersonaDirectory:
         self._source = source
         self._default: tuple[PersonaTriggers, ...] = ()
         self._by_guild: dict[str, tuple[PersonaTriggers, ...]] = {}
+        self.found = asyncio.Event()
+        """Set once there is a persona: before that nobody can be called by name."""
 
     def known(self, guild_id: str | None) -> tuple[PersonaTriggers, ...]:
         """Main persona first, then oldest."""
@@ -54,6 +56,8 @@ class PersonaDirectory:
     async def refresh(self, guild_ids: Iterable[str] = ()) -> None:
         """Read the personas of direct messages, and of these servers."""
         self._default = await self._read(None)
+        if self._default:
+            self.found.set()
         wanted = set(guild_ids)
         for guild_id in wanted:
             self._by_guild[guild_id] = await self._read(guild_id)

@@ -1,8 +1,8 @@
 """The bot process from start to stop.
 
-Order of the start: login, personas, gateway; at READY the Discord task queue is served and the bot
-is ready. Order of the stop: no more messages are taken in, those taken in are signalled, sends in
-flight finish, the connection is closed.
+Order of the start: login, personas, gateway; at READY the Discord task queue is served, and once a
+worker has brought the personas the bot is ready. Order of the stop: no more messages are taken in,
+those taken in are signalled, sends in flight finish, the connection is closed.
 
 Two processes may run for one application: each message is then signalled twice and answered once
 (the channel drops the second), and the two share the task queue.
@@ -120,7 +120,10 @@ async def _live(
             beside.append(asyncio.create_task(sync_commands(bot.client)))
             beside.append(asyncio.create_task(bot.personas.keep_fresh(bot.client.guild_ids)))
             log.info("connected to Discord", name=str(bot.client.user))
-            if on_ready is not None:
+            found = asyncio.create_task(bot.personas.found.wait())
+            beside.append(found)
+            await _first(gateway, serving, stopped, found)
+            if found.done() and on_ready is not None:
                 on_ready()
             await _first(gateway, serving, stopped)
     finally:

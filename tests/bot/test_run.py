@@ -8,6 +8,7 @@ import sys
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -59,14 +60,20 @@ class Deliver:
 
 
 class Personas:
-    """No persona: only mentions, replies and direct messages reach the bot."""
+    """None at first: the worker that brings them starts beside the bot."""
+
+    def __init__(self) -> None:
+        self.asked = 0
 
     async def all(self, guild_id: str | None) -> list[Any]:
-        return []
+        self.asked += 1
+        nova = SimpleNamespace(id=1, name="Nova", is_main=True, triggers=[])
+        return [nova] if self.asked > 2 else []
 
 
 class Stored:
-    personas = Personas()
+    def __init__(self) -> None:
+        self.personas = Personas()
 
 
 class Running:
@@ -75,8 +82,9 @@ class Running:
     def __init__(self, config: BotConfig, temporal: Client) -> None:
         self.stop = asyncio.Event()
         self.ready = 0
+        self.stored = Stored()
         self.task = asyncio.create_task(
-            run_bot(config, temporal, cast(Storage, Stored()), self.stop, self._on_ready)
+            run_bot(config, temporal, cast(Storage, self.stored), self.stop, self._on_ready)
         )
 
     def _on_ready(self) -> None:
@@ -126,6 +134,7 @@ async def test_from_login_to_stop(
     discord_api.guilds = [guild()]
     bot = Running(config, temporal)
     await until(lambda: bot.ready, seconds=15)
+    assert bot.stored.personas.asked > 2, "ready only when a persona can be called by name"
     await until(lambda: discord_api.commands)
 
     for message_id, mentions in (("11", []), ("12", [ME]), ("12", [ME])):
