@@ -21,7 +21,7 @@ from bench.rig import Rig, open_rig
 WARM_UP = 5
 TURNS = 40
 CHANNELS = 20
-TURNS_PER_CHANNEL = 5
+TURNS_PER_CHANNEL = 3
 
 
 async def first_text(rig: Rig) -> None:

@@ -17,6 +17,7 @@ from temporalio.service import RPCError, RPCStatusCode
 from bench import skeleton
 from tests.support.model_server import ModelServer, Text
 from tests.support.stack import Message, Stack
+from worker.orphans import HAS_PDEATHSIG, die_with_parent
 
 ANSWER = "Hello from a model that takes no time at all."
 
@@ -68,6 +69,7 @@ async def open_rig() -> AsyncIterator[Rig]:
                     *(sys.executable, "-m", "bench.skeleton"),
                     *(f"127.0.0.1:{stack.temporal_port}", part),
                     cwd=Path(__file__).parents[1],
+                    preexec_fn=die_with_parent() if HAS_PDEATHSIG else None,
                 )
                 for part in ("turns", "discord")
             ]

@@ -39,6 +39,11 @@ class _Close:
     abort: bool = False
 
 
+ACK_AFTER = 0.02
+"""Seconds. discord.py notes when it sent a heartbeat only after sending it; an answer that is
+quicker than that counts from the heartbeat before, and warns of a connection 41 s behind."""
+
+
 class SocketConnection:
     """Sends in order from one task, so that dispatching never waits for a slow client."""
 
@@ -149,7 +154,8 @@ class _Conversation:
         """Answers one payload; returns the close code when it is not acceptable."""
         if op == 1:
             if self.session is None or self.session.answers_heartbeats:
-                self._connection.send_op(11, None)
+                loop = asyncio.get_running_loop()
+                loop.call_later(ACK_AFTER, self._connection.send_op, 11, None)
             return None
         if op == 2:
             return self._identify(data or {})

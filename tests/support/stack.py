@@ -26,6 +26,7 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from worker.beacon import beacon_file
 from worker.dev_server import is_serving, server_command
+from worker.orphans import HAS_PDEATHSIG, die_with_parent
 from workflows.contracts.attributes import SEARCH_ATTRIBUTES
 from workflows.contracts.base import turn_workflow_id
 from workflows.contracts.turn import TurnResult
@@ -189,6 +190,7 @@ class Stack:
                     stdout=output,
                     stderr=output,
                     start_new_session=True,
+                    preexec_fn=die_with_parent() if HAS_PDEATHSIG else None,
                 )
             # The worker and the bot may start beside each other; what they need must serve first.
             if ready and name in ("temporal", "playground"):
