@@ -28,18 +28,23 @@ async def first_text(rig: Rig) -> None:
     """Time from the message to its first visible text, the model's own time taken off."""
     for number in range(WARM_UP):
         await rig.skeleton_turn("latency", f"skeleton-warm-up-{number}")
+        await rig.echo("random")
         await rig.turn("general")
     ours: list[float] = []
     bare: list[float] = []
+    discord: list[float] = []
     for number in range(TURNS):
         bare.append(await rig.skeleton_turn("latency", f"skeleton-turn-{number}"))
+        discord.append(await rig.echo("random"))
         _, seconds = await rig.turn("general")
         ours.append(seconds)
-    ratio = statistics.median(ours) / statistics.median(bare)
+    least = statistics.median(bare) + statistics.median(discord)
     print(f"\nMessage to first visible text, {TURNS} turns each, in turn")
-    print(f"  skeleton  {spread(bare)}")
-    print(f"  everturn  {spread(ours)}  (with gateway, REST and database)")
-    print(f"  ratio     {ratio:.2f} of the medians")
+    print(f"  skeleton  {spread(bare)}   Temporal alone")
+    print(f"  echo bot  {spread(discord)}   Discord alone: gateway, history, one message")
+    print(f"  everturn  {spread(ours)}")
+    print(f"  ratio     {statistics.median(ours) / statistics.median(bare):.2f} to the skeleton")
+    print(f"  ratio     {statistics.median(ours) / least:.2f} to skeleton and echo bot together")
 
 
 async def throughput(rig: Rig) -> None:

@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from temporalio.client import WorkflowHandle
 from temporalio.service import RPCError, RPCStatusCode
 
-from bench import skeleton
+from bench import echo, skeleton
 from tests.support.model_server import ModelServer, Text
 from tests.support.stack import Message, Stack
 from worker.orphans import HAS_PDEATHSIG, die_with_parent
@@ -45,6 +45,13 @@ class Rig:
                     raise
             await asyncio.sleep(0.005)
 
+    async def echo(self, channel: str) -> float:
+        """Seconds from a message to the answer of a bare discord.py bot."""
+        began = time.monotonic()
+        posted = await self.stack.discord.say(channel, "Ada", echo.CALL)
+        await self.stack.discord.replies(channel, posted)
+        return time.monotonic() - began
+
     async def turn(self, channel: str) -> tuple[Message, float]:
         """The message, and the seconds from it to its visible answer, less the model's own."""
         began = time.monotonic()
@@ -64,16 +71,25 @@ async def open_rig() -> AsyncIterator[Rig]:
             ModelServer(default=[Text(ANSWER)]) as model,
             Stack(Path(folder), model.base_url, EVERTURN_LOG_LEVEL="warning") as stack,
         ):
+            address, api = stack.environ["TEMPORAL_ADDRESS"], stack.environ["EVERTURN_DISCORD_API"]
+            commands = (
+                ("bench.skeleton", address, "turns"),
+                ("bench.skeleton", address, "discord"),
+                ("bench.echo", api),
+            )
             parts = [
                 await asyncio.create_subprocess_exec(
-                    *(sys.executable, "-m", "bench.skeleton"),
-                    *(f"127.0.0.1:{stack.temporal_port}", part),
+                    *(sys.executable, "-m", *command),
                     cwd=Path(__file__).parents[1],
                     preexec_fn=die_with_parent() if HAS_PDEATHSIG else None,
                 )
-                for part in ("turns", "discord")
+                for command in commands
             ]
             try:
+                async with asyncio.timeout(30):
+                    # The echo bot's session beside that of the real bot.
+                    while len((await stack.discord.call("GET", "gateway"))["sessions"]) < 2:  # noqa: ASYNC110
+                        await asyncio.sleep(0.1)
                 yield Rig(stack, model)
             finally:
                 for part in parts:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import time
+from collections import OrderedDict
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
@@ -20,6 +22,13 @@ TOUCH_INTERVAL = timedelta(hours=1)
 """`last_used_at` lags behind by at most this much, so that reading rarely has to write."""
 
 
+RECENT_BYTES = 16_000_000
+"""Bytes of blobs kept in memory: a turn reads what it has just written, often in this process."""
+
+RECENT_FOR = TOUCH_INTERVAL / 2
+"""How long: within it the row is known to be marked as used."""
+
+
 def blob_id_of(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
@@ -27,6 +36,7 @@ def blob_id_of(data: bytes) -> str:
 class Blobs:
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._recent = _Recent()
 
     async def put(self, kind: str, data: bytes) -> str:
         """Store `data` and return its id: the SHA-256 in hex. The same data is stored once.
@@ -37,10 +47,14 @@ class Blobs:
         async def work(connection: AsyncConnection) -> str:
             return await insert_blob(self._database, connection, kind, data)
 
-        return await self._database.write(work)
+        blob_id = await self._database.write(work)
+        self._recent.keep(blob_id, data)
+        return blob_id
 
     async def get(self, blob_id: str) -> bytes:
         """The data, marked as used. Raises BlobMissing."""
+        if (recent := self._recent.get(blob_id)) is not None:
+            return recent
         row = await self._database.read(lambda connection: _find(connection, blob_id))
         if row is None:
             raise BlobMissing(blob_id)
@@ -50,7 +64,12 @@ class Blobs:
                 update(tables.blobs).where(tables.blobs.c.id == blob_id).values(last_used_at=now)
             )
             await self._database.write(lambda connection: connection.execute(touch))
+            self._recent.keep(blob_id, row.data)
         return row.data
+
+    def forget_recent(self) -> None:
+        """Read from the database again, whatever this process has in memory."""
+        self._recent = _Recent()
 
     async def put_model(self, kind: str, model: BaseModel) -> str:
         """Store `model` as JSON."""
@@ -64,6 +83,36 @@ class Blobs:
         except ValueError:
             # without the cause: pydantic's message quotes the content
             raise StorageError(f"blob {blob_id[:12]}… is not a {model.__name__}") from None
+
+
+class _Recent:
+    """The blobs this process has used last. An id names its content, so nothing here goes stale."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[str, tuple[float, bytes]] = OrderedDict()
+        self._bytes = 0
+
+    def keep(self, blob_id: str, data: bytes) -> None:
+        self._drop(blob_id)
+        self._kept[blob_id] = (time.monotonic(), data)
+        self._bytes += len(data)
+        while self._bytes > RECENT_BYTES:
+            self._drop(next(iter(self._kept)))
+
+    def get(self, blob_id: str) -> bytes | None:
+        found = self._kept.get(blob_id)
+        if found is None:
+            return None
+        since, data = found
+        if time.monotonic() - since > RECENT_FOR.total_seconds():
+            self._drop(blob_id)
+            return None
+        self._kept.move_to_end(blob_id)
+        return data
+
+    def _drop(self, blob_id: str) -> None:
+        if (dropped := self._kept.pop(blob_id, None)) is not None:
+            self._bytes -= len(dropped[1])
 
 
 async def insert_blob(

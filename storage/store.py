@@ -30,7 +30,9 @@ class Storage:
     async def housekeeping(self, older_than: timedelta) -> int:
         """Remove old content and transcripts; see `storage.housekeeping`. Returns how many rows
         went. Personas, usage and the record of turns stay."""
-        return await clean(self.database, older_than)
+        removed = await clean(self.database, older_than)
+        self.blobs.forget_recent()
+        return removed
 
     async def close(self) -> None:
         await self.database.close()

@@ -174,7 +174,7 @@ class _Call:
             lambda: model_request_stream(
                 model,
                 messages,
-                model_settings=ModelSettings(max_tokens=settings.max_output_tokens, max_retries=0),
+                model_settings=ModelSettings(max_tokens=settings.max_output_tokens),
                 model_request_parameters=parameters,
             )
         )

@@ -19,19 +19,24 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
+
+from pydantic_ai.settings import ModelSettings
 
 from activities.generation.settings import GenerationSettings
 from runtime.logs import register_secret
 
 if TYPE_CHECKING:
     import httpx2
+    from openai import AsyncOpenAI
     from pydantic_ai.models import Model
     from pydantic_ai.profiles.openai import OpenAIModelProfile
 
 CONNECT_TIMEOUT = 10.0
 """Seconds to open a connection; a server that does not accept one is down, not slow."""
+
+_NO_RETRIES = ModelSettings(max_retries=0)
 
 _BEYOND_BUDGETS = 30.0
 """Seconds that the transport's own timeouts lie beyond the budgets."""
@@ -96,6 +101,23 @@ def _strict_chat_profile() -> OpenAIModelProfile:
     )
 
 
+def _prepare(client: AsyncOpenAI) -> None:
+    """No retries, and no walk over every message before it is sent.
+
+    The library compares each message with each form a message may have, to rename fields that are
+    named on the wire already: 30 ms of a blocked event loop for 80 messages, against 10 ms for all
+    the rest of the request. Extra parts of the body are sent as they are.
+    """
+    client.max_retries = 0
+    create = client.chat.completions.create
+
+    async def create_quickly(*, messages: object, extra_body: object = None, **rest: Any) -> Any:
+        body = {**extra_body} if isinstance(extra_body, dict) else {}
+        return await create(messages=[], extra_body={**body, "messages": messages}, **rest)
+
+    client.chat.completions.create = create_quickly
+
+
 def _custom(source: ModelSource) -> Model:
     from pydantic_ai.models.openai import OpenAIChatModel
     from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
@@ -108,6 +130,7 @@ def _custom(source: ModelSource) -> Model:
         api_key=settings.key,
         http_client=source.http_client(),
     )
+    _prepare(provider.client)
     profile = _strict_chat_profile()
     # `max_tokens` is what compatible servers have always understood.
     profile["openai_chat_supports_max_completion_tokens"] = False
@@ -122,6 +145,7 @@ def _openai(source: ModelSource) -> Model:
     provider = OpenAIProvider(
         base_url=settings.base_url, api_key=settings.key, http_client=source.http_client()
     )
+    _prepare(provider.client)
     return OpenAIChatModel(settings.model_name, provider=provider, profile=_strict_chat_profile())
 
 
@@ -143,6 +167,7 @@ def _openrouter(source: ModelSource) -> Model:
         provider = OpenRouterProvider(
             api_key=settings.key, app_title="Everturn", http_client=source.http_client()
         )
+    _prepare(provider.client)
     return OpenRouterModel(settings.model_name, provider=provider, profile=_strict_chat_profile())
 
 
@@ -154,7 +179,7 @@ def _anthropic(source: ModelSource) -> Model:
     provider = AnthropicProvider(
         api_key=settings.key, base_url=settings.base_url, http_client=source.http_client()
     )
-    return AnthropicModel(settings.model_name, provider=provider)
+    return AnthropicModel(settings.model_name, provider=provider, settings=_NO_RETRIES)
 
 
 def _google(source: ModelSource) -> Model:
@@ -165,7 +190,7 @@ def _google(source: ModelSource) -> Model:
     provider = GoogleProvider(
         api_key=settings.key, base_url=settings.base_url, http_client=source.http_client()
     )
-    return GoogleModel(settings.model_name, provider=provider)
+    return GoogleModel(settings.model_name, provider=provider, settings=_NO_RETRIES)
 
 
 _MAKERS: dict[str, Callable[[ModelSource], Model]] = {

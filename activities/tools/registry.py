@@ -68,6 +68,7 @@ class ToolRegistry:
 
     def __init__(self, found: Iterable[FoundTool] = ()) -> None:
         self._tools: dict[str, Tool[Any]] = {}
+        self._schemas: dict[str, dict[str, Any]] = {}
         self._sources: dict[str, str] = {}
         for source, tool in found:
             self.add(tool, source)
@@ -93,6 +94,7 @@ class ToolRegistry:
                 "rename or uninstall one"
             )
         self._tools[tool.name] = tool
+        self._schemas[tool.name] = _schema(tool)
         self._sources[tool.name] = source
 
     def get(self, name: str) -> Tool[Any] | None:
@@ -104,7 +106,7 @@ class ToolRegistry:
     def declarations(self, provider: str) -> list[ToolDeclaration]:
         """The tools that `provider` can be offered, in a stable order."""
         return [
-            ToolDeclaration(tool.name, tool.description, _schema(tool))
+            ToolDeclaration(tool.name, tool.description, self._schemas[tool.name])
             for _, tool in sorted(self._tools.items())
             if is_available(tool, provider)
         ]

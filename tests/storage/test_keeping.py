@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from pydantic import BaseModel
-from sqlalchemy import func, select, text, update
+from sqlalchemy import delete, func, select, text, update
 
 from storage import BlobMissing, Storage, StorageError, TranscriptMissing, tables
 from storage.blobs import TOUCH_INTERVAL
@@ -33,11 +33,23 @@ async def grow_old(storage: Storage, age: timedelta, *blob_ids: str) -> None:
     async with storage.database.engine.begin() as connection:
         await connection.execute(blobs)
         await connection.execute(update(tables.transcript).values(created_at=then))
+    storage.blobs.forget_recent()
 
 
 def entry(number: int) -> TranscriptEntry:
     result = ToolResult(call_id=f"c{number}", name="roll_dice", success=True, content="🎲 é")
     return TranscriptEntry(response_id=f"{number:064x}", results=[result])
+
+
+async def test_what_was_just_written_is_read_from_memory(storage: Storage) -> None:
+    """A turn reads what it has just written; the database need not be asked."""
+    blob_id = await storage.blobs.put("test", b"just written")
+    async with storage.database.engine.begin() as connection:
+        await connection.execute(delete(tables.blobs))
+    assert await storage.blobs.get(blob_id) == b"just written"
+    storage.blobs.forget_recent()
+    with pytest.raises(BlobMissing):
+        await storage.blobs.get(blob_id)
 
 
 async def test_a_blob_is_named_by_its_content_and_stored_once(storage: Storage) -> None:
