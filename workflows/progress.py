@@ -16,6 +16,7 @@ with workflow.unsafe.imports_passed_through():
 
 @dataclass
 class Progress:
+    title: str = ""
     doing: str = "reads the channel"
     iteration: int = 0
     tools_run: int = 0
@@ -33,6 +34,10 @@ class Progress:
         self.iteration = iteration + 1
         self._now(f"waits for the model, call {self.iteration}")
 
+    def streaming(self, messages: int) -> None:
+        """Text arrives while the model speaks; `messages` stand in the channel already."""
+        self._now(f"streams, {_messages(messages)} so far")
+
     def model_answered(self, result: ModelResult) -> None:
         self.model = result.model or self.model
         self.provider = result.provider or self.provider
@@ -47,7 +52,7 @@ class Progress:
         self._now("delivers")
 
     def ended(self, status: StreamStatus, messages: int, error: str | None) -> None:
-        text = f"**{status.value}**, {messages} message{'' if messages == 1 else 's'}"
+        text = f"{status.value}, {_messages(messages)}"
         self._now(f"{text}: {error}" if error else text)
 
     def _now(self, doing: str) -> None:
@@ -55,7 +60,7 @@ class Progress:
         workflow.set_current_details(self.markdown())
 
     def markdown(self) -> str:
-        lines = [self.doing[:1].upper() + self.doing[1:], ""]
+        lines = [f"**{self.title}**", "", self.doing[:1].upper() + self.doing[1:], ""]
         if self.model:
             lines.append(f"- model: {self.model} ({self.provider})")
         if self.iteration:
@@ -65,6 +70,10 @@ class Progress:
             cost = self.usage.cost_usd
             lines.append(f"- tokens: {tokens}" + (f", ${cost:.4f}" if cost is not None else ""))
         return "\n".join(lines)
+
+
+def _messages(count: int) -> str:
+    return f"{count} message{'' if count == 1 else 's'}"
 
 
 def _sum(left: Usage, right: Usage) -> Usage:

@@ -16,6 +16,7 @@ from temporalio import workflow
 from temporalio.exceptions import ActivityError
 
 with workflow.unsafe.imports_passed_through():
+    from workflows import summaries
     from workflows.activity_calls import Stop, StoppedError, outcome_of, run_local, start
     from workflows.contracts import attributes
     from workflows.contracts.base import discord_queue
@@ -50,7 +51,7 @@ class TurnWorkflow:
         self._turn = turn
         self._turn_id = workflow.info().workflow_id
         self._stop = Stop()
-        self._progress = Progress()
+        self._progress = Progress(title=summaries.turn(turn))
         self._outbox = Outbox(turn, self._turn_id, self._stop)
         self._bug: BaseException | None = None
 
@@ -73,6 +74,7 @@ class TurnWorkflow:
     def segments(self, batch: SegmentBatch) -> None:
         """Text of the model call that is streaming."""
         self._outbox.accept(batch)
+        self._progress.streaming(self._outbox.messages_sent)
 
     async def _to_the_end(self, stage: Coroutine[Any, Any, LoopEnd]) -> LoopEnd:
         """Wait for a stage whatever happens, and turn a cancel into a Stop.

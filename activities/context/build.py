@@ -5,6 +5,7 @@ It needs only the database and a few milliseconds, so it may run as a local acti
 
 from __future__ import annotations
 
+import asyncio
 import time
 
 from temporalio import activity
@@ -30,8 +31,10 @@ class ContextActivities:
         """
         started = time.perf_counter()
         try:
-            persona = await self._storage.personas.get(request.persona_id)
-            history = await self._storage.blobs.get_model(request.history_id, ChannelHistory)
+            persona, history = await asyncio.gather(
+                self._storage.personas.get(request.persona_id),
+                self._storage.blobs.get_model(request.history_id, ChannelHistory),
+            )
         except (BlobMissing, PersonaMissing) as error:
             raise ApplicationError(
                 str(error), type=type(error).__name__, non_retryable=True

@@ -1,0 +1,38 @@
+"""What the README tells people to do is what works."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import discord
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text()
+
+
+def test_the_invitation_asks_for_exactly_what_it_names() -> None:
+    found = re.search(r"permissions=(\d+)", README)
+    assert found is not None
+    names = {
+        "view_channel",
+        "send_messages",
+        "send_messages_in_threads",
+        "embed_links",
+        "read_message_history",
+    }
+    granted = {name for name, on in discord.Permissions(int(found[1])) if on}
+    assert granted == names | {"read_messages"} or granted == names
+    for name in names:
+        assert name.replace("_", " ").removesuffix("s") in README.lower()
+
+
+def test_every_file_it_points_to_exists() -> None:
+    for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", README):
+        assert (ROOT / target).exists(), target
+
+
+def test_its_commands_exist() -> None:
+    makefile = (ROOT / "Makefile").read_text()
+    for target in re.findall(r"^make (\w+)", README, flags=re.MULTILINE):
+        assert re.search(rf"^{target}:", makefile, flags=re.MULTILINE), target
