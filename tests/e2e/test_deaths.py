@@ -104,6 +104,25 @@ async def test_a_message_that_arrives_while_the_worker_is_away_is_answered(
     assert len(await stack.discord.messages("general", posted, author="bot")) == 1
 
 
+async def test_sigterm_always_ends_in_good_order(stack: Stack, model: ModelServer) -> None:
+    """T17: idle or in the middle of an answer that takes longer than the grace: exit code 0, and
+    the answer starts over with the next worker."""
+    for busy in (False, True, False):
+        if busy:
+            slowly = [Text("and on ", pause=1) for _ in range(60)]
+            model.script(Text("Begun.\n\n"), *slowly)
+            posted = await stack.discord.say("general", "Ada", "Nova, begin")
+            await stack.discord.replies("general", posted)
+        ending = [stack.processes[name] for name in ("worker", "bot")]
+        await asyncio.gather(stack.stop("worker"), stack.stop("bot"))
+        assert [process.returncode for process in ending] == [0, 0]
+        await stack.start("worker", "bot")
+        if busy:
+            await stack.ended(posted)
+            replies = await stack.discord.messages("general", posted, author="bot")
+            assert [text(reply) for reply in replies] == ["Hello from the model server."]
+
+
 async def test_sigterm_lets_a_short_answer_end(stack: Stack, model: ModelServer) -> None:
     """T25: what takes less than the grace completes in its first attempt."""
     release = asyncio.Event()

@@ -75,6 +75,23 @@ async def test_kill_in_the_middle_of_a_tool(
     assert len(model.requests) == 2
 
 
+async def test_kill_between_tool_calls(stack: Stack, model: ModelServer) -> None:
+    """D76: a turn that goes from tool to tool stops too, and only in its own channel."""
+    model.default = [ToolCall("roll_dice", '{"dice": "1d6"}')]
+    posted = await stack.discord.say("general", "Ada", "Nova, roll for ever")
+    await model.wait_for_requests(3, timeout=20)
+    answer = await stack.discord.kill("general")
+    assert "Stopped" in text(answer["response"])
+    assert await stack.ended(posted) is None
+    asked = len(model.requests)
+    model.default = [Text("Untouched.")]
+    elsewhere = await stack.discord.say("random", "Ben", "Nova, and here?")
+    await stack.ended(elsewhere)
+    replies = await stack.discord.replies("random", elsewhere)
+    assert [text(reply) for reply in replies] == ["Untouched."]
+    assert len(model.requests) == asked + 1, "nothing was asked for the stopped turn"
+
+
 async def test_nothing_to_kill(stack: Stack, model: ModelServer) -> None:
     answer = await stack.discord.kill("random")
     assert answer["ephemeral"]

@@ -19,8 +19,9 @@ from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.exceptions import ApplicationError
 from temporalio.testing import WorkflowEnvironment
 
-from tests.workflows.conftest import Channel, open_channel, temporal_binary, until
+from tests.workflows.conftest import Channel, open_channel, until
 from tests.workflows.fakes import ModelCall, tool_success
+from worker.dev_server import temporal_binary
 from workflows.contracts.attributes import SEARCH_ATTRIBUTES
 from workflows.contracts.generation import ErrorType, ModelError, ModelResult, StreamStatus
 from workflows.contracts.tools import ToolRequest, ToolResult

@@ -160,7 +160,7 @@ def test_mounted_files_exist_and_what_runs_them_is_where_they_are() -> None:
             assert word in [v.split(":")[1] for v in service["volumes"]]
 
 
-def test_the_cluster_tells_workers_of_a_cancel_as_the_dev_server_does() -> None:
+def test_the_cluster_is_tuned_as_the_dev_server_is() -> None:
     config = yaml.safe_load((ROOT / "deploy" / "temporal-dynamic-config.yaml").read_text())
     assert {k: str(v[0]["value"]).lower() for k, v in config.items()} == DYNAMIC_CONFIG
 

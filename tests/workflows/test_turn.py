@@ -8,7 +8,7 @@ import random
 import pytest
 from temporalio import activity
 from temporalio.api.enums.v1 import EventType
-from temporalio.client import WorkflowExecutionStatus, WorkflowFailureError
+from temporalio.client import WorkflowExecutionStatus
 from temporalio.exceptions import ApplicationError
 from temporalio.service import RPCError
 from temporalio.testing import WorkflowEnvironment
@@ -36,15 +36,6 @@ def notices(channel: Channel) -> list[str]:
     return [m.text for m in channel.discord.messages if m.kind is OutgoingKind.NOTICE]
 
 
-async def stopped(channel: Channel, message: ChatIncoming) -> None:
-    """Wait until the turn has ended, and hold it to having ended as stopped."""
-    with pytest.raises(WorkflowFailureError):
-        await channel.answered(message)
-    described = await channel.turn(message).describe()
-    assert described.status is WorkflowExecutionStatus.CANCELED
-    assert channel.worker.finished[-1].status is StreamStatus.STOPPED_BY_USER
-
-
 async def test_segments_arrive_in_order_though_signals_repeat_and_overtake(
     channel: Channel,
 ) -> None:
@@ -65,7 +56,8 @@ async def test_segments_arrive_in_order_though_signals_repeat_and_overtake(
 
 
 async def test_typing_ends_with_the_last_message(channel: Channel) -> None:
-    """D52: the send that empties the turn says so, and then no further call is needed."""
+    """D52: the send that empties the turn says so, and then no further call is needed. D21, D22:
+    the outbox is the only way out, for streamed and for final text alike."""
 
     async def script(call: ModelCall) -> ModelResult:
         await call.say("first")
@@ -324,7 +316,7 @@ async def test_cancel_in_temporal_ends_as_stopped_and_leaves_the_queue(channel: 
     second = await channel.post()
     await until(lambda: plain(channel) == ["shown"])
     await channel.turn(first).cancel()
-    await stopped(channel, first)
+    await channel.stopped(first)
     await channel.answered(second)
     assert plain(channel) == ["shown", "next"]
     assert channel.discord.typing_ended == [channel.turn(first).id]
@@ -346,7 +338,7 @@ async def test_kill_during_a_tool(channel: Channel) -> None:
     message = await channel.post()
     await until(lambda: len(channel.worker.tools_run) == 1)
     assert (await channel.kill()).stopped
-    await stopped(channel, message)
+    await channel.stopped(message)
     assert channel.worker.cancelled == ["run_tool"]
     assert len(channel.worker.model_calls) == 1
     assert channel.discord.messages == []
@@ -366,7 +358,7 @@ async def test_a_model_that_swallows_the_cancel_still_ends_stopped(channel: Chan
     message = await channel.post()
     await until(lambda: plain(channel) == ["shown"])
     await channel.kill()
-    await stopped(channel, message)
+    await channel.stopped(message)
     assert plain(channel) == ["shown"]
 
 
