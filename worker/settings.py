@@ -167,6 +167,12 @@ class Settings(BaseSettings):
         "Failed tool calls in a row that end a turn; at least 1.",
         ge=1,
     )
+    max_flush_count: int = _setting(
+        "MAX_FLUSH_COUNT",
+        40,
+        "Segments of one answer that are sent; a model that goes on is stopped. At least 1.",
+        ge=1,
+    )
     openrouter_max_output_tokens: int = _setting(
         "OPENROUTER_MAX_OUTPUT_TOKENS", 8192, "Longest answer of openrouter, in tokens.", ge=16
     )
@@ -339,6 +345,7 @@ class Settings(BaseSettings):
             tool_timeout_seconds=self.tool_execution_timeout_ms / 1000,
             max_iterations=self.max_function_call_iterations,
             max_consecutive_errors=self.max_consecutive_tool_errors,
+            max_segments=self.max_flush_count,
         )
 
     def _key_setting(self, provider: Provider) -> object:

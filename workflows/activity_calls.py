@@ -105,7 +105,9 @@ POLICIES: dict[str, Policy] = {
     END_TYPING.name: Policy(
         start_to_close=timedelta(seconds=5), schedule_to_close=timedelta(seconds=5)
     ),
-    FINISH_TURN.name: Policy(start_to_close=timedelta(seconds=30)),
+    FINISH_TURN.name: Policy(
+        start_to_close=timedelta(seconds=30), retry=RetryPolicy(maximum_attempts=3)
+    ),
 }
 
 RECONCILE_POLICY = Policy(
@@ -145,6 +147,7 @@ async def run_local(stub: ActivityStub[Input, Result], argument: Input, *, summa
     """Run an activity that needs only the database inside this workflow task.
 
     It costs a marker in the history in place of three events and a round trip to the server.
+    Raises FailureError: a local activity's own error comes as it is, not inside an ActivityError.
     """
     policy = POLICIES[stub.name]
     return await workflow.execute_local_activity(

@@ -19,6 +19,7 @@ from temporalio.common import (
 )
 from temporalio.exceptions import (
     ChildWorkflowError,
+    FailureError,
     WorkflowAlreadyStartedError,
     is_cancelled_exception,
 )
@@ -38,7 +39,7 @@ with workflow.unsafe.imports_passed_through():
         KillOutcome,
         KillRequest,
     )
-    from workflows.contracts.planning import PLAN_TURNS, PlannedTurn
+    from workflows.contracts.planning import PLAN_TURNS, PlannedTurn, TurnPlan
     from workflows.contracts.turn import (
         ChannelInput,
         QueueEntry,
@@ -114,9 +115,7 @@ class ChannelWorkflow:
         """Plan one message, and run a turn for each persona that answers, one after another."""
         self._busy = True
         self._show()
-        plan = await run_local(
-            PLAN_TURNS, entry.invocation, summary=summaries.plan(entry.invocation)
-        )
+        plan = await self._plan(entry.invocation)
         for planned in plan.turns:
             if self._stop_pending:
                 break
@@ -124,6 +123,17 @@ class ChannelWorkflow:
         self._busy = False
         self._stop_pending = False
         self._show()
+
+    async def _plan(self, message: ChatIncoming) -> TurnPlan:
+        """Tried again for as long as the database is away; the message waits."""
+        try:
+            return await run_local(PLAN_TURNS, message, summary=summaries.plan(message))
+        except FailureError as error:
+            if is_cancelled_exception(error):
+                raise
+            # An error that no attempt mends. The messages behind it must not suffer for it.
+            workflow.logger.error("message %s could not be planned", message.message_id)
+            return TurnPlan()
 
     async def _run_turn(self, entry: QueueEntry, planned: PlannedTurn, limits: TurnLimits) -> None:
         message = entry.invocation

@@ -11,6 +11,7 @@ What always holds:
   in every attempt to send them;
 - when a model call starts over on another worker, what the dead attempt had queued is dropped and
   what it had shown is deleted, before anything of the new attempt is sent;
+- a model that does not come to an end is cut off after `max_segments`;
 - after a stop nothing new is sent.
 """
 
@@ -96,6 +97,8 @@ class Outbox:
         self._sealed = False
         self._typing_ended = False
         self._sending = False
+        self.flooded = False
+        """Set once a model call has said more than `max_segments`; the rest of it is dropped."""
         self.refusal: Refusal | None = None
         """Set once Discord has said that it takes no messages here."""
 
@@ -113,6 +116,9 @@ class Outbox:
         while call.next_sequence in call.early:
             segment = call.early.pop(call.next_sequence)
             call.next_sequence += 1
+            if call.next_sequence > self._turn.limits.max_segments:
+                self.flooded = True
+                continue
             self._append(Origin(batch.call_index, call.attempt), segment.text, OutgoingKind.TEXT)
 
     def accept_result(self, call_index: int, result: ModelResult) -> None:

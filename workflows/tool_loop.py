@@ -57,6 +57,13 @@ class ToolLoop:
             result = await self._call_model(iteration, context_id, entries)
             if self._outbox.refusal is not None:
                 return self._refused()
+            if self._outbox.flooded:
+                # A stop of the delivery's own, not an error (behaviour 6.8).
+                return LoopEnd(
+                    StreamStatus.COMPLETED,
+                    f"I stopped here: an answer has at most {limits.max_segments} parts.",
+                    "the limit of segments was reached",
+                )
             if result is None:
                 return LoopEnd(
                     StreamStatus.ERROR, _WORKER_LOST, "the model call could not be completed"
@@ -104,10 +111,10 @@ class ToolLoop:
             summary = f"{self._turn.persona_name} goes on, call {iteration + 1}"
         handle = start(CALL_MODEL, request, summary=summary)
         await workflow.wait_condition(
-            lambda: handle.done() or self._stop.requested or self._outbox.refusal is not None
+            lambda: handle.done() or self._stop.requested or self._unread()
         )
-        if self._outbox.refusal is not None:
-            await settle(handle)  # nobody will read it: do not pay for the rest
+        if self._unread():
+            await settle(handle)  # nobody will read the rest: do not pay for it
             return None
         try:
             result = await outcome_of(handle, self._stop)
@@ -117,6 +124,9 @@ class ToolLoop:
         self._progress.model_answered(result)
         self._outbox.accept_result(iteration, result)
         return result
+
+    def _unread(self) -> bool:
+        return self._outbox.refusal is not None or self._outbox.flooded
 
     async def _run_calls(self, iteration: int, result: ModelResult) -> TranscriptEntry | Abort:
         """Run every call of one response, in order."""

@@ -212,16 +212,25 @@ class FakeWorker:
         self.tools_run: list[ToolRequest] = []
         self.finished: list[FinishRequest] = []
         self.cancelled: list[str] = []
+        self.cannot_finish = False
+        self.cannot_build: Exception | None = None
+        self.cannot_plan: Exception | None = None
+        """Raised once."""
         self.running = 0
         self.most_running = 0
         self.tool: Callable[[ToolRequest], Awaitable[ToolResult]] = self._tool_succeeds
 
     @activity.defn(name=PLAN_TURNS.name)
     async def plan_turns(self, message: ChatIncoming) -> TurnPlan:
+        if self.cannot_plan is not None:
+            error, self.cannot_plan = self.cannot_plan, None
+            raise error
         return TurnPlan(turns=self.personas, limits=self.limits)
 
     @activity.defn(name=BUILD_CONTEXT.name)
     async def build_context(self, request: ContextRequest) -> ContextRef:
+        if self.cannot_build is not None:
+            raise self.cannot_build
         self.triggers.append(request.invocation.message_id)
         return ContextRef(context_id=f"context-{request.turn_id}")
 
@@ -249,6 +258,8 @@ class FakeWorker:
 
     @activity.defn(name=FINISH_TURN.name)
     async def finish_turn(self, request: FinishRequest) -> Nothing:
+        if self.cannot_finish:
+            raise RuntimeError("the database is away")
         self.finished.append(request)
         return Nothing()
 

@@ -443,6 +443,53 @@ async def test_past_the_nonce_window_the_channel_is_read_first(channel: Channel)
     assert plain(channel) == ["Hello."]
 
 
+async def test_a_model_that_does_not_come_to_an_end_is_cut_off(channel: Channel) -> None:
+    """MAX_FLUSH_COUNT: a stop of the delivery's own, with what was said until then."""
+    channel.worker.limits = TurnLimits(max_segments=3)
+
+    async def script(call: ModelCall) -> ModelResult:
+        await call.say("one", "two")
+        await call.say("three", "four")
+        return await call.until_cancelled()
+
+    channel.worker.script = script
+    message = await channel.post()
+    result = await channel.answered(message)
+    assert result.status is StreamStatus.COMPLETED
+    assert plain(channel) == ["one", "two", "three"]
+    assert "at most 3" in notices(channel)[0]
+    assert channel.worker.cancelled == ["call_model"]
+
+
+async def test_a_context_that_cannot_be_built_is_said_once(channel: Channel) -> None:
+    channel.worker.cannot_build = ApplicationError("the history is gone", non_retryable=True)
+    message = await channel.post()
+    result = await channel.answered(message)
+    assert result.status is StreamStatus.ERROR
+    assert len(notices(channel)) == 1
+    assert "history is gone" in (channel.worker.finished[0].error or "")
+
+
+async def test_a_message_that_cannot_be_planned_does_not_hold_the_channel(
+    channel: Channel,
+) -> None:
+    channel.worker.cannot_plan = ApplicationError("nonsense", non_retryable=True)
+    await channel.post()
+    await until(lambda: channel.worker.cannot_plan is None)
+    second = await channel.post()
+    await channel.answered(second)
+    assert plain(channel) == ["Hello."]
+
+
+async def test_a_turn_that_cannot_be_recorded_still_ends(channel: Channel) -> None:
+    """6.9: effects after a turn are logged when they fail, and hold nothing up."""
+    channel.worker.cannot_finish = True
+    message = await channel.post()
+    result = await channel.answered(message)
+    assert result.status is StreamStatus.COMPLETED
+    assert plain(channel) == ["Hello."]
+
+
 async def test_an_empty_answer_says_so(channel: Channel) -> None:
     async def script(call: ModelCall) -> ModelResult:
         return call.result(status=StreamStatus.EMPTY_RESPONSE)

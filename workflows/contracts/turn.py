@@ -16,6 +16,8 @@ class TurnLimits(Contract):
     """Model calls in one turn."""
     max_consecutive_errors: int = 5
     """Failed tool calls in a row."""
+    max_segments: int = 40
+    """Segments of one model call (behaviour 18, MAX_FLUSH_COUNT)."""
 
 
 class TurnInput(Contract):
