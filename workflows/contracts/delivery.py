@@ -36,6 +36,8 @@ class SendRequest(Contract):
     """Nothing follows in this turn: typing ends before the last message is sent."""
     reconcile: bool = False
     """Discord's nonce window has passed: read the channel first, and send only what is missing."""
+    after_message_id: str | None = None
+    """`HistoryRef.newest_message_id`: nothing of this turn is older."""
     sent_before: list[str] = []
     """With `reconcile`: ids of messages of this turn that are known already, not to be matched."""
 

@@ -23,6 +23,9 @@ class HistoryRef(Contract):
     count: int = 0
     fetch_ms: float = 0
     bot_user_id: str = ""
+    newest_message_id: str | None = None
+    """Newest message in the channel when it was read, of whatever kind. What this turn says is
+    younger, and what an earlier turn said is not."""
 
 
 class HistoryMessage(Contract):

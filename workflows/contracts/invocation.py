@@ -60,5 +60,9 @@ ENQUEUE_SIGNAL = "enqueue"
 KILL_UPDATE = "kill"
 """Update of `ChannelWorkflow`: `KillRequest` in, `KillOutcome` out, answered at once."""
 
+KILL_SIGNAL = "kill_when_back"
+"""Signal of `ChannelWorkflow` with a `KillRequest`: the same stop, without an answer. An update
+that no worker has accepted yet is not kept by the server; a signal is."""
+
 CHANNEL_WORKFLOW = "ChannelWorkflow"
 TURN_WORKFLOW = "TurnWorkflow"
