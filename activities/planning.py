@@ -11,9 +11,18 @@ from workflows.contracts.turn import TurnLimits
 
 
 class PlanningActivities:
-    def __init__(self, storage: Storage, limits: TurnLimits | None = None) -> None:
+    def __init__(
+        self,
+        storage: Storage,
+        limits: TurnLimits | None = None,
+        provider: str = "",
+        model: str = "",
+    ) -> None:
+        """`limits`, `provider` and `model` are this worker's; every plan carries them."""
         self._storage = storage
         self._limits = limits or TurnLimits()
+        self._provider = provider
+        self._model = model
 
     @activity.defn(name=PLAN_TURNS.name)
     async def plan_turns(self, invocation: ChatIncoming) -> TurnPlan:
@@ -38,4 +47,6 @@ class PlanningActivities:
                 for persona in addressed or main
             ],
             limits=self._limits,
+            provider=self._provider,
+            model=self._model,
         )

@@ -15,6 +15,7 @@ import structlog
 from discord import app_commands
 
 from bot.admission import Disposition, admit
+from bot.commands.tree import AnsweringTree
 from bot.dispatch import Dispatcher
 from bot.normalise import facts_of, incoming_of
 from bot.personas import PersonaDirectory
@@ -57,7 +58,7 @@ class EverturnClient(discord.Client):
             chunk_guilds_at_startup=False,
             max_ratelimit_timeout=LONGEST_RATE_LIMIT,
         )
-        self.tree = app_commands.CommandTree(
+        self.tree = AnsweringTree(
             self,
             allowed_contexts=app_commands.AppCommandContext(guild=True, dm_channel=True),
             allowed_installs=app_commands.AppInstallationType(guild=True),

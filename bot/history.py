@@ -2,8 +2,8 @@
 
 In: `HistoryRequest`. Out: `HistoryRef`. Changes: begins the turn's typing; writes one blob.
 What always holds: oldest message first, the trigger is among them while Discord still has it,
-messages that wait for a turn of their own are not. One request to Discord, two when the trigger is
-older than the newest `limit` messages.
+messages that wait for a turn of their own are not; the newest id is that of any message. One
+request to Discord, two when the trigger is older than the newest `limit` messages.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import discord
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
+from bot.delivery.notices import is_plain_notice
 from bot.discord_faults import NETWORK_FAULTS, describe, is_transient, try_again
 from bot.normalise import SPOKEN
 from bot.typing_sessions import TypingSessions
@@ -42,7 +43,8 @@ class HistoryActivities:
             self._typing.begin(request.turn_id, request.channel_id)
             started = time.perf_counter()
             try:
-                messages = await self._fetch(request)
+                newest = await self._newest(request)
+                messages = await self._with_trigger(newest, request)
             except discord.HTTPException as error:
                 await self._typing.end(request.turn_id, request.channel_id)
                 if is_transient(error):
@@ -65,22 +67,37 @@ class HistoryActivities:
             count=len(history.messages),
             fetch_ms=fetch_ms,
             bot_user_id=str(own_id),
+            newest_message_id=newest_id(newest),
         )
 
-    async def _fetch(self, request: HistoryRequest) -> list[discord.Message]:
+    async def _newest(self, request: HistoryRequest) -> list[discord.Message]:
         """Oldest first."""
         channel = self._client.get_partial_messageable(int(request.channel_id))
         messages = [message async for message in channel.history(limit=request.limit)]
         messages.reverse()
+        return messages
+
+    async def _with_trigger(
+        self, messages: list[discord.Message], request: HistoryRequest
+    ) -> list[discord.Message]:
+        """`messages`, or as many with the trigger in the oldest one's place. Oldest first."""
         trigger_id = int(request.trigger_message_id)
         if any(message.id == trigger_id for message in messages):
             return messages
+        channel = self._client.get_partial_messageable(int(request.channel_id))
         try:
             trigger = await channel.fetch_message(trigger_id)
         except (discord.NotFound, discord.Forbidden):
             return messages  # deleted, or history is closed to us: the turn knows its words
         newest = messages[max(len(messages) - request.limit + 1, 0) :]
         return sorted([trigger, *newest], key=lambda message: message.id)
+
+
+def newest_id(messages: Iterable[discord.Message]) -> str | None:
+    """Of whatever kind: joins, notices and what waits for its own turn are older than this turn's
+    words too."""
+    newest = max((message.id for message in messages), default=None)
+    return None if newest is None else str(newest)
 
 
 def stored(
@@ -91,7 +108,9 @@ def stored(
     for message in messages:
         spoken = message.type in SPOKEN or message.interaction_metadata is not None
         said = message.content.strip() or message.attachments
-        if not spoken or not said or str(message.id) in omitted:
+        is_self = message.author.id == own_id
+        notice = is_self and is_plain_notice(message.content)
+        if not spoken or not said or notice or str(message.id) in omitted:
             continue
         reply = message.reference if message.type is discord.MessageType.reply else None
         yield HistoryMessage(
@@ -101,7 +120,7 @@ def stored(
             content=message.content,
             created_at=message.created_at,
             is_bot=message.author.bot,
-            is_self=message.author.id == own_id,
+            is_self=is_self,
             reply_to=str(reply.message_id) if reply and reply.message_id else None,
             attachments=[attachment.filename for attachment in message.attachments],
         )

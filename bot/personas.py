@@ -21,6 +21,10 @@ REFRESH_EVERY = 30.0
 LOOK_AGAIN_AFTER = 0.25
 """Seconds, while there is no persona at all: the worker that seeds them starts beside the bot."""
 
+SETTLE_FOR = 10.0
+"""Seconds after the first persona was found: a worker may still be seeding the others."""
+SETTLE_EVERY = 1.0
+
 
 class StoredPersona(Protocol):
     @property
@@ -66,12 +70,21 @@ class PersonaDirectory:
 
     async def keep_fresh(self, guild_ids: Callable[[], Iterable[str]]) -> None:
         """Refresh for ever. While the database cannot be read, what is known stays."""
+        clock = asyncio.get_running_loop()
+        found_at: float | None = None
         while True:
             try:
                 await self.refresh(guild_ids())
             except Exception as error:
                 log.warning("personas could not be refreshed", error=str(error))
-            await asyncio.sleep(REFRESH_EVERY if self._default else LOOK_AGAIN_AFTER)
+            if self._default and found_at is None:
+                found_at = clock.time()
+            if found_at is None:
+                await asyncio.sleep(LOOK_AGAIN_AFTER)
+            elif clock.time() - found_at < SETTLE_FOR:
+                await asyncio.sleep(SETTLE_EVERY)
+            else:
+                await asyncio.sleep(REFRESH_EVERY)
 
     async def _read(self, guild_id: str | None) -> tuple[PersonaTriggers, ...]:
         return tuple(

@@ -50,7 +50,7 @@ class StoppedError(Exception):
 
 @dataclass
 class Stop:
-    """Whether somebody has stopped this turn: `/kill`, the Stop button, or a cancel in Temporal."""
+    """Whether somebody has stopped this turn: `/kill`, or a cancel in Temporal."""
 
     requested: bool = False
 
@@ -78,8 +78,16 @@ _RECONCILE_RETRY = RetryPolicy(
 )
 
 POLICIES: dict[str, Policy] = {
-    PLAN_TURNS.name: Policy(start_to_close=timedelta(seconds=10)),
-    READ_HISTORY.name: Policy(start_to_close=timedelta(seconds=30), heartbeat=HEARTBEAT_TIMEOUT),
+    # The channel tries again itself: while a local activity is tried again it hears no `/kill`.
+    PLAN_TURNS.name: Policy(
+        start_to_close=timedelta(seconds=10), retry=RetryPolicy(maximum_attempts=1)
+    ),
+    # It waits for a bot as long as it takes; one that is there has these attempts.
+    READ_HISTORY.name: Policy(
+        start_to_close=timedelta(seconds=30),
+        heartbeat=HEARTBEAT_TIMEOUT,
+        retry=RetryPolicy(initial_interval=timedelta(milliseconds=500), maximum_attempts=6),
+    ),
     BUILD_CONTEXT.name: Policy(
         start_to_close=timedelta(seconds=60), retry=RetryPolicy(maximum_attempts=3)
     ),

@@ -3,12 +3,15 @@
 In: `enqueue` signals (messages that the bot admitted) and `kill` updates. Out: one TurnWorkflow
 for each persona that answers, as a child, one at a time, in the order the messages arrived.
 What always holds: exactly one turn runs in a channel; an accepted message is never lost, neither
-by closing when idle nor by continue-as-new; a repeated gateway event is answered once.
+by closing when idle nor by continue-as-new; a repeated gateway event is answered once; a message
+that cannot be accepted or planned is told so. Cancelling a channel stops its turn, drops what
+waits, and ends it.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from datetime import timedelta
 
 from temporalio import workflow
@@ -18,6 +21,7 @@ from temporalio.common import (
     WorkflowIDReusePolicy,
 )
 from temporalio.exceptions import (
+    ActivityError,
     ChildWorkflowError,
     FailureError,
     WorkflowAlreadyStartedError,
@@ -27,12 +31,19 @@ from temporalio.workflow import ParentClosePolicy
 
 with workflow.unsafe.imports_passed_through():
     from workflows import summaries
-    from workflows.activity_calls import run_local
+    from workflows.activity_calls import HEARTBEAT_TIMEOUT, Policy, run_local, start
     from workflows.contracts import attributes
-    from workflows.contracts.base import turn_workflow_id
+    from workflows.contracts.base import discord_queue, turn_workflow_id
+    from workflows.contracts.delivery import (
+        SEND_SEGMENTS,
+        Outgoing,
+        OutgoingKind,
+        SendRequest,
+    )
     from workflows.contracts.invocation import (
         CHANNEL_WORKFLOW,
         ENQUEUE_SIGNAL,
+        KILL_SIGNAL,
         KILL_UPDATE,
         TURN_WORKFLOW,
         ChatIncoming,
@@ -44,10 +55,24 @@ with workflow.unsafe.imports_passed_through():
         ChannelInput,
         QueueEntry,
         TurnInput,
-        TurnLimits,
         TurnResult,
     )
-    from workflows.queue import ChannelQueue
+    from workflows.queue import ChannelQueue, Offer
+
+PLAN_PATIENCE = timedelta(minutes=5)
+PLAN_PAUSE = timedelta(seconds=15)
+"""How long, and how often, a message is planned again while the database is away."""
+
+TELL_POLICY = Policy(
+    start_to_close=timedelta(seconds=10),
+    schedule_to_close=timedelta(seconds=10),
+    heartbeat=HEARTBEAT_TIMEOUT,
+)
+
+_TOO_MANY = (
+    "Too many messages are waiting here, so I had to leave some out. Please ask again later."
+)
+_OUR_FAULT = "Something went wrong on my side, and this message gets no answer. Please ask again."
 
 TURN_TASK_TIMEOUT = timedelta(seconds=5)
 """Workflow task timeout of a turn: how long a task stays with a worker that was killed."""
@@ -63,11 +88,14 @@ class ChannelWorkflow:
         self._stop_pending = False
         self._turn: workflow.ChildWorkflowHandle[TurnWorkflowType, TurnResult] | None = None
         self._turns_run = 0
+        self._untold: tuple[ChatIncoming, str] | None = None
+        """The newest message that will get no answer, and why, until its author has been told."""
 
     @workflow.run
     async def run(self, channel: ChannelInput) -> None:
         while await self._message_waits():
             await self._answer(self._queue.take())
+            await self._tell()
             if workflow.cancellation_reason() is not None:
                 # Somebody cancelled the channel itself; its turn has been stopped with it.
                 raise asyncio.CancelledError
@@ -79,13 +107,27 @@ class ChannelWorkflow:
     @workflow.signal(name=ENQUEUE_SIGNAL)
     def enqueue(self, message: ChatIncoming) -> None:
         """Accept a message. Repeated gateway events are dropped here."""
-        if not self._queue.offer(message, busy=self._busy):
-            workflow.logger.info("message %s was accepted before", message.message_id)
+        match self._queue.offer(message, busy=self._busy):
+            case Offer.REPEATED:
+                workflow.logger.info("message %s was accepted before", message.message_id)
+            case Offer.FULL:
+                workflow.logger.warning("message %s finds the queue full", message.message_id)
+                self._untold = (message, _TOO_MANY)
+            case Offer.ACCEPTED:
+                pass
         self._show()
 
     @workflow.update(name=KILL_UPDATE)
     def kill(self, request: KillRequest) -> KillOutcome:
         """Stop the running turn and drop the queue, and say what there was to stop."""
+        return self._stop()
+
+    @workflow.signal(name=KILL_SIGNAL)
+    def kill_when_back(self, request: KillRequest) -> None:
+        """The same, sent when no worker was there to answer an update."""
+        self._stop()
+
+    def _stop(self) -> KillOutcome:
         cleared = self._queue.clear()
         stopped = self._busy
         if stopped:
@@ -117,25 +159,61 @@ class ChannelWorkflow:
         self._show()
         plan = await self._plan(entry.invocation)
         for planned in plan.turns:
-            if self._stop_pending:
+            if self._stop_pending or workflow.cancellation_reason() is not None:
                 break
-            await self._run_turn(entry, planned, plan.limits)
+            await self._run_turn(entry, planned, plan)
         self._busy = False
         self._stop_pending = False
         self._show()
 
     async def _plan(self, message: ChatIncoming) -> TurnPlan:
-        """Tried again for as long as the database is away; the message waits."""
-        try:
-            return await run_local(PLAN_TURNS, message, summary=summaries.plan(message))
-        except FailureError as error:
-            if is_cancelled_exception(error):
-                raise
-            # An error that no attempt mends. The messages behind it must not suffer for it.
-            workflow.logger.error("message %s could not be planned", message.message_id)
-            return TurnPlan()
+        """Tried again while the database is away, for PLAN_PATIENCE. Between the attempts the
+        channel listens: a local activity that is retried by itself would hold up a `/kill`."""
+        give_up_at = workflow.now() + PLAN_PATIENCE
+        while not self._stop_pending:
+            try:
+                return await run_local(PLAN_TURNS, message, summary=summaries.plan(message))
+            except FailureError as error:
+                if is_cancelled_exception(error):
+                    raise
+                workflow.logger.error("message %s is not planned: %s", message.message_id, error)
+            if workflow.now() >= give_up_at:
+                self._untold = (message, _OUR_FAULT)
+                break
+            with contextlib.suppress(TimeoutError):
+                await workflow.wait_condition(lambda: self._stop_pending, timeout=PLAN_PAUSE)
+        return TurnPlan()
 
-    async def _run_turn(self, entry: QueueEntry, planned: PlannedTurn, limits: TurnLimits) -> None:
+    async def _tell(self) -> None:
+        """Say once in the channel that a message gets no answer. Best effort, and bounded."""
+        if self._untold is None or self._stop_pending:
+            return
+        message, reason = self._untold
+        self._untold = None
+        if not message.surface_errors:
+            return
+        request = SendRequest(
+            turn_id=workflow.info().workflow_id,
+            channel_id=message.channel_id,
+            trigger_message_id=message.message_id,
+            persona_id=0,
+            outgoing=[Outgoing(ordinal=0, text=reason, kind=OutgoingKind.NOTICE)],
+            reply_to=message.message_id,
+            last=True,
+        )
+        handle = start(
+            SEND_SEGMENTS,
+            request,
+            summary="a message gets no answer",
+            task_queue=discord_queue(message.application_id),
+            policy=TELL_POLICY,
+        )
+        try:
+            await handle
+        except ActivityError:
+            workflow.logger.warning("message %s is not told", message.message_id)
+
+    async def _run_turn(self, entry: QueueEntry, planned: PlannedTurn, plan: TurnPlan) -> None:
         message = entry.invocation
         turn = TurnInput(
             invocation=message,
@@ -143,7 +221,9 @@ class ChannelWorkflow:
             persona_name=planned.persona_name,
             source=entry.source,
             omit_message_ids=self._queue.waiting_ids(),
-            limits=limits,
+            limits=plan.limits,
+            provider=plan.provider,
+            model=plan.model,
         )
         self._turns_run += 1
         try:
@@ -188,8 +268,10 @@ TurnWorkflowType = object
 
 def _search_attributes(turn: TurnInput) -> TypedSearchAttributes:
     message = turn.invocation
+    provider = [SearchAttributePair(attributes.PROVIDER, turn.provider)] if turn.provider else []
     return TypedSearchAttributes(
         [
+            *provider,
             SearchAttributePair(
                 attributes.GUILD, message.guild_id or attributes.DIRECT_MESSAGE_GUILD
             ),

@@ -45,6 +45,7 @@ with workflow.unsafe.imports_passed_through():
     )
     from workflows.contracts.generation import ModelResult, Segment, SegmentBatch, StreamStatus
     from workflows.contracts.turn import TurnInput
+    from workflows.progress import Progress
 
 MAX_BATCH = 10
 """Segments in one send. At Discord's usual pace of five messages in five seconds that is well
@@ -83,10 +84,11 @@ class _Call:
 
 
 class Outbox:
-    def __init__(self, turn: TurnInput, turn_id: str, stop: Stop) -> None:
+    def __init__(self, turn: TurnInput, turn_id: str, stop: Stop, progress: Progress) -> None:
         self._turn = turn
         self._turn_id = turn_id
         self._stop = stop
+        self._progress = progress
         self._queue = discord_queue(turn.invocation.application_id)
         self._calls: dict[int, _Call] = {}
         self._pending: list[tuple[Origin, Outgoing]] = []
@@ -97,6 +99,8 @@ class Outbox:
         self._sealed = False
         self._typing_ended = False
         self._sending = False
+        self.newest_message_id: str | None = None
+        """The newest message that is older than anything of this turn."""
         self.flooded = False
         """Set once a model call has said more than `max_segments`; the rest of it is dropped."""
         self.refusal: Refusal | None = None
@@ -226,6 +230,7 @@ class Outbox:
         origins = {outgoing.ordinal: origin for origin, outgoing in batch}
         for sent in result.sent:
             self._ledger.append(Row(origins[sent.ordinal], sent.ordinal, sent.message_id))
+        self._progress.delivered(len(self._ledger))
         self.refusal = result.refusal
         self._typing_ended = last and result.refusal is None
 
@@ -239,7 +244,11 @@ class Outbox:
         except ActivityError:
             workflow.logger.warning("not sent inside the nonce window; reading the channel first")
         request = request.model_copy(
-            update={"reconcile": True, "sent_before": [row.message_id for row in self._ledger]}
+            update={
+                "reconcile": True,
+                "after_message_id": self.newest_message_id,
+                "sent_before": [row.message_id for row in self._ledger],
+            }
         )
         handle = start(
             SEND_SEGMENTS,

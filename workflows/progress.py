@@ -18,6 +18,8 @@ with workflow.unsafe.imports_passed_through():
 class Progress:
     title: str = ""
     doing: str = "reads the channel"
+    messages: int = 0
+    """How many stand in the channel because of this turn."""
     iteration: int = 0
     tools_run: int = 0
     model: str = ""
@@ -34,9 +36,12 @@ class Progress:
         self.iteration = iteration + 1
         self._now(f"waits for the model, call {self.iteration}")
 
-    def streaming(self, messages: int) -> None:
-        """Text arrives while the model speaks; `messages` stand in the channel already."""
-        self._now(f"streams, {_messages(messages)} so far")
+    def streaming(self) -> None:
+        self._now("the model streams")
+
+    def delivered(self, messages: int) -> None:
+        self.messages = messages
+        self._now(self.doing)
 
     def model_answered(self, result: ModelResult) -> None:
         self.model = result.model or self.model
@@ -51,8 +56,8 @@ class Progress:
     def delivering(self) -> None:
         self._now("delivers")
 
-    def ended(self, status: StreamStatus, messages: int, error: str | None) -> None:
-        text = f"{status.value}, {_messages(messages)}"
+    def ended(self, status: StreamStatus, error: str | None) -> None:
+        text = _ENDINGS.get(status, status.value)
         self._now(f"{text}: {error}" if error else text)
 
     def _now(self, doing: str) -> None:
@@ -65,6 +70,7 @@ class Progress:
             lines.append(f"- model: {self.model} ({self.provider})")
         if self.iteration:
             lines.append(f"- model calls: {self.iteration}, tools run: {self.tools_run}")
+        lines.append(f"- messages in the channel: {self.messages}")
         if self.usage.input_tokens or self.usage.output_tokens:
             tokens = f"{self.usage.input_tokens} in, {self.usage.output_tokens} out"
             cost = self.usage.cost_usd
@@ -72,8 +78,13 @@ class Progress:
         return "\n".join(lines)
 
 
-def _messages(count: int) -> str:
-    return f"{count} message{'' if count == 1 else 's'}"
+_ENDINGS = {
+    StreamStatus.COMPLETED: "has answered",
+    StreamStatus.STOPPED_BY_USER: "was stopped",
+    StreamStatus.EMPTY_RESPONSE: "the model sent nothing",
+    StreamStatus.TIMEOUT: "took too long",
+    StreamStatus.ERROR: "failed",
+}
 
 
 def _sum(left: Usage, right: Usage) -> Usage:

@@ -1,17 +1,32 @@
 """Who waits for a turn in a channel. Pure: no Temporal, no I/O.
 
 In: accepted messages, in the order they arrived. Out: one at a time, in the same order.
-What always holds: a message id is accepted once, however often Discord delivers it.
+What always holds: a message id is accepted once, however often Discord delivers it; the queue never
+outgrows what a continue-as-new can carry.
 """
 
 from __future__ import annotations
 
+from enum import StrEnum
+
 from workflows.contracts.invocation import ChatIncoming, Source
 from workflows.contracts.turn import ChannelState, QueueEntry
+
+MAX_WAITING = 100
+"""Messages that may wait in a channel. At Discord's longest (4000 code points of four bytes) they
+stay below the 2 MB of a payload, in which a continue-as-new carries them."""
 
 SEEN_LIMIT = 500
 """Message ids remembered for repeated events. A resumed session repeats minutes, not days; a turn's
 id catches what is older."""
+
+
+class Offer(StrEnum):
+    """What became of a message that was offered."""
+
+    ACCEPTED = "accepted"
+    REPEATED = "repeated"
+    FULL = "full"
 
 
 class ChannelQueue:
@@ -23,17 +38,20 @@ class ChannelQueue:
     def __len__(self) -> int:
         return len(self._entries)
 
-    def offer(self, message: ChatIncoming, *, busy: bool) -> bool:
-        """Append a message; False when it was accepted before. `busy`: a turn is running."""
+    def offer(self, message: ChatIncoming, *, busy: bool) -> Offer:
+        """Append a message, unless it was accepted before or too many wait. `busy`: a turn is
+        running."""
         if message.message_id in self._seen:
-            return False
+            return Offer.REPEATED
         self._seen[message.message_id] = None
         while len(self._seen) > SEEN_LIMIT:
             del self._seen[next(iter(self._seen))]
+        if len(self._entries) >= MAX_WAITING:
+            return Offer.FULL
         waits = busy or bool(self._entries)
         source = Source.QUEUE if waits else Source.MESSAGE
         self._entries.append(QueueEntry(invocation=message, source=source))
-        return True
+        return Offer.ACCEPTED
 
     def take(self) -> QueueEntry:
         return self._entries.pop(0)

@@ -24,9 +24,18 @@ with workflow.unsafe.imports_passed_through():
     )
     from workflows.contracts.tools import ToolContext, ToolResult, TranscriptEntry
     from workflows.contracts.turn import TurnInput
-    from workflows.execute_tool_call import Abort, execute_tool_call
+    from workflows.execute_tool_call import Abort, execute_tool_call, failure
     from workflows.outbox import Outbox
     from workflows.progress import Progress
+
+
+MAX_CALLS = 32
+"""Tools that one response may call. Their inline results travel in one payload, which at four bytes
+a code point stays below 1 MB, and each costs six events."""
+
+MAX_EVENTS, MAX_HISTORY_BYTES = 40_000, 40_000_000
+"""Where a turn ends by itself. The server terminates a run, without a word to anybody, at 51,200
+events or 50 MB."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +84,19 @@ class ToolLoop:
                 return self._refused()
             outcome = await self._run_calls(iteration, result)
             if isinstance(outcome, Abort):
-                return LoopEnd(outcome.status)
+                if outcome.status is StreamStatus.STOPPED_BY_USER:
+                    return LoopEnd(outcome.status)
+                return LoopEnd(
+                    outcome.status,
+                    "The model sent a tool call that makes no sense. Please try again.",
+                    "a tool call without a name",
+                )
+            if self._history_is_long():
+                return LoopEnd(
+                    StreamStatus.TIMEOUT,
+                    "I stopped: this answer has taken too many steps.",
+                    "the history of the turn came near its limit",
+                )
             entries = [outcome]
             if self._consecutive_errors >= limits.max_consecutive_errors:
                 return LoopEnd(
@@ -125,6 +146,13 @@ class ToolLoop:
         self._outbox.accept_result(iteration, result)
         return result
 
+    def _history_is_long(self) -> bool:
+        info = workflow.info()
+        return (
+            info.get_current_history_length() > MAX_EVENTS
+            or info.get_current_history_size() > MAX_HISTORY_BYTES
+        )
+
     def _unread(self) -> bool:
         return self._outbox.refusal is not None or self._outbox.flooded
 
@@ -133,7 +161,11 @@ class ToolLoop:
         timeout = timedelta(seconds=self._turn.limits.tool_timeout_seconds)
         results: list[ToolResult] = []
         cleared: list[str] = []
-        for call in result.calls:
+        for number, call in enumerate(result.calls):
+            if number >= MAX_CALLS:
+                reason = f"Not run: one response may call at most {MAX_CALLS} tools."
+                results.append(failure(call, reason))
+                continue
             self._progress.tool_called(call.summary or call.name)
             context = self._tool_context(iteration, result.provider)
             outcome = await execute_tool_call(call, context, timeout, self._stop)

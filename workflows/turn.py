@@ -51,8 +51,10 @@ class TurnWorkflow:
         self._turn = turn
         self._turn_id = workflow.info().workflow_id
         self._stop = Stop()
-        self._progress = Progress(title=summaries.turn(turn))
-        self._outbox = Outbox(turn, self._turn_id, self._stop)
+        self._progress = Progress(
+            title=summaries.turn(turn), provider=turn.provider, model=turn.model
+        )
+        self._outbox = Outbox(turn, self._turn_id, self._stop, self._progress)
         self._bug: BaseException | None = None
 
     @workflow.run
@@ -75,12 +77,12 @@ class TurnWorkflow:
     def segments(self, batch: SegmentBatch) -> None:
         """Text of the model call that is streaming."""
         self._outbox.accept(batch)
-        self._progress.streaming(self._outbox.messages_sent)
+        self._progress.streaming()
 
     async def _to_the_end(self, stage: Coroutine[Any, Any, LoopEnd]) -> LoopEnd:
         """Wait for a stage whatever happens, and turn a cancel into a Stop.
 
-        `/kill`, the Stop button, `temporal workflow cancel` and the UI's Cancel all arrive here.
+        `/kill`, `temporal workflow cancel` and the UI's Cancel all arrive here.
         Everything that waits in the turn looks at the Stop.
         """
         task = asyncio.create_task(stage)
@@ -135,7 +137,10 @@ class TurnWorkflow:
                 self._stop,
             )
         except ActivityError as error:
-            return LoopEnd(StreamStatus.ERROR, error=f"the channel cannot be read: {error.cause}")
+            return LoopEnd(
+                StreamStatus.ERROR, _OUR_FAULT, f"the channel cannot be read: {error.cause}"
+            )
+        self._outbox.newest_message_id = history.newest_message_id
         self._progress.building()
         request = ContextRequest(
             turn_id=self._turn_id,
@@ -168,7 +173,7 @@ class TurnWorkflow:
         if self._stop_requested() and end.status is not StreamStatus.STOPPED_BY_USER:
             end = LoopEnd(StreamStatus.STOPPED_BY_USER)
             await self._record(end)
-        self._progress.ended(end.status, self._outbox.messages_sent, end.error)
+        self._progress.ended(end.status, end.error)
         updates = [attributes.STATUS.value_set(end.status.value)]
         if self._progress.provider:
             updates.append(attributes.PROVIDER.value_set(self._progress.provider))

@@ -2,35 +2,42 @@
 
 Anyone who may speak here may use it. Answered only to the caller. The stop is on its way to the
 channel's workflow while Discord is still being told that an answer will come, so that neither
-waits for the other.
+waits for the other. Where no worker takes it up, it is left as a signal, which the server keeps.
 """
 
 from __future__ import annotations
 
 import asyncio
 from datetime import timedelta
+from typing import Any
 
 import discord
 import structlog
 from discord import app_commands
-from temporalio.client import Client, WorkflowUpdateFailedError
+from temporalio.client import Client, WorkflowHandle
+from temporalio.exceptions import TemporalError
 from temporalio.service import RPCError, RPCStatusCode
 
 from bot.client import EverturnClient
-from bot.discord_faults import describe
+from bot.discord_faults import NETWORK_FAULTS, describe
 from bot.typing_sessions import TypingSessions
 from workflows.contracts.base import channel_workflow_id
-from workflows.contracts.invocation import KILL_UPDATE, KillOutcome, KillRequest
+from workflows.contracts.invocation import KILL_SIGNAL, KILL_UPDATE, KillOutcome, KillRequest
 
 log = structlog.get_logger(__name__)
 
 STOPPED = "Stopped."
 NOTHING_TO_STOP = "Nothing to stop here."
 MAY_NOT_SPEAK = "You cannot send messages in this channel, so you cannot stop it either."
+STOPS_LATER = (
+    "Nobody is at work right now; the stop is on its way, and comes first when a worker is back."
+)
 UNREACHABLE = "The answer engine cannot be reached right now. Try again in a moment."
 
-RPC_TIMEOUT = timedelta(seconds=10)
-"""The channel answers at once; this bounds a Temporal that does not."""
+ANSWER_WITHIN = timedelta(seconds=3)
+"""The channel answers at once where a worker is there; this is how long one is waited for."""
+SIGNAL_WITHIN = timedelta(seconds=5)
+"""Needs the server alone."""
 
 
 def add_kill(client: EverturnClient, temporal: Client, typing: TypingSessions) -> None:
@@ -55,9 +62,13 @@ async def run_kill(
     stopping = asyncio.create_task(stop_channel(interaction, temporal, typing))
     try:
         await interaction.response.defer(ephemeral=True, thinking=True)
-        await interaction.edit_original_response(content=await stopping)
-    except discord.HTTPException as error:
-        await stopping
+    except (discord.HTTPException, *NETWORK_FAULTS) as error:
+        # The answer alone may be lost; then the caller sees "thinking…" and is answered below.
+        log.warning("/kill could not be acknowledged", error=describe(error))
+    answer = await stopping
+    try:
+        await interaction.edit_original_response(content=answer)
+    except (discord.HTTPException, *NETWORK_FAULTS) as error:
         log.warning("/kill could not be answered", error=describe(error))
 
 
@@ -74,25 +85,49 @@ def may_speak(interaction: discord.Interaction[EverturnClient]) -> bool:
 async def stop_channel(
     interaction: discord.Interaction[EverturnClient], temporal: Client, typing: TypingSessions
 ) -> str:
-    """Stop the channel's turn; what to tell the caller. Never raises."""
+    """Stop the channel's turn; what to tell the caller."""
     channel_id = str(interaction.channel_id)
     request = KillRequest(user_id=str(interaction.user.id), user_name=interaction.user.display_name)
     channel = temporal.get_workflow_handle(channel_workflow_id(channel_id))
     try:
-        outcome: KillOutcome = await channel.execute_update(
-            KILL_UPDATE, request, result_type=KillOutcome, rpc_timeout=RPC_TIMEOUT
-        )
+        return await _stop_now(channel, request) or await _stop_later(channel, request)
+    finally:
+        await typing.end_channel(channel_id)
+
+
+async def _stop_now(channel: WorkflowHandle[Any, Any], request: KillRequest) -> str | None:
+    """Stop with an answer. None when none came: it is not known whether anything was stopped."""
+    try:
+        async with asyncio.timeout(ANSWER_WITHIN.total_seconds()):
+            outcome: KillOutcome = await channel.execute_update(
+                KILL_UPDATE, request, result_type=KillOutcome, rpc_timeout=ANSWER_WITHIN
+            )
     except RPCError as error:
         if error.status is RPCStatusCode.NOT_FOUND:
             return NOTHING_TO_STOP  # the channel never spoke, or has closed since
-        log.warning("/kill did not reach Temporal", channel=channel_id, error=str(error))
+        log.warning("/kill was not answered", channel=channel.id, error=describe(error))
+    except (TemporalError, OSError) as error:
+        log.warning("/kill was not answered", channel=channel.id, error=describe(error))
+    else:
+        return told(outcome)
+    return None
+
+
+async def _stop_later(channel: WorkflowHandle[Any, Any], request: KillRequest) -> str:
+    """Leave the stop with the server. Stopping twice does no harm, should the first have arrived
+    after all."""
+    try:
+        async with asyncio.timeout(SIGNAL_WITHIN.total_seconds()):
+            await channel.signal(KILL_SIGNAL, request, rpc_timeout=SIGNAL_WITHIN)
+    except RPCError as error:
+        if error.status is RPCStatusCode.NOT_FOUND:
+            return NOTHING_TO_STOP
+        log.warning("/kill did not reach Temporal", channel=channel.id, error=describe(error))
         return UNREACHABLE
-    except (WorkflowUpdateFailedError, OSError) as error:
-        log.warning("/kill failed", channel=channel_id, error=str(error))
+    except (TemporalError, OSError) as error:
+        log.warning("/kill did not reach Temporal", channel=channel.id, error=describe(error))
         return UNREACHABLE
-    finally:
-        await typing.end_channel(channel_id)
-    return told(outcome)
+    return STOPS_LATER
 
 
 def told(outcome: KillOutcome) -> str:

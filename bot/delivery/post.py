@@ -7,28 +7,31 @@ carries the client's `allowed_mentions` (D56); discord.py adds `enforce_nonce`.
 |---|---|
 | the message | `Posted` |
 | 10008, or 50035 or 160002 about the reply, with a reply | sent again without it (D40) |
+| 50013 to an embed | sent again as plain text: Embed Links is a permission of its own (D68) |
 | 10008 without a reply | `Vanished`: sent before, and deleted since |
-| 200000, 240000 | `Blocked`: AutoMod or the link filter took exception to this text |
+| 200000, 240000, 50006, 50035 and other 400s about the text | `Blocked`: another one may pass |
 | 5xx, 429, slowmode, no answer | ApplicationError: Temporal tries again, the nonce stays |
 | anything else | `Refused`: trying again would not help |
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import discord
 
+from bot.delivery.notices import plain_notice
 from bot.delivery.parts import Part
 from bot.discord_faults import (
-    AUTOMOD_BLOCKED,
-    HARMFUL_LINK,
+    FILTER_CODES,
     INVALID_FORM,
+    MISSING_PERMISSIONS,
     NETWORK_FAULTS,
     REPLY_NEEDS_HISTORY,
     UNKNOWN_MESSAGE,
     describe,
+    is_about_content,
     is_transient,
     try_again,
 )
@@ -49,7 +52,10 @@ class Vanished:
 
 @dataclass(frozen=True)
 class Blocked:
-    code: int
+    """This text will not be taken; the channel takes others."""
+
+    by_filter: bool
+    """By AutoMod or another filter; else Discord finds it malformed."""
     description: str
 
 
@@ -63,25 +69,45 @@ Outcome: TypeAlias = Posted | Vanished | Blocked | Refused
 
 
 async def post(
-    channel: discord.PartialMessageable, part: Part, reply_to: str | None = None
+    channel: discord.PartialMessageable,
+    part: Part,
+    reply_to: str | None = None,
+    mentions: discord.AllowedMentions | None = None,
 ) -> Outcome:
-    """Raises ApplicationError (retryable) when it is not known whether the message arrived."""
+    """`mentions`: who may be pinged, in place of the client's rule. Raises ApplicationError
+    (retryable) when it is not known whether the message arrived."""
     try:
-        return Posted(await _create(channel, part, reply_to))
+        return Posted(await _create(channel, part, reply_to, mentions))
     except discord.HTTPException as error:
         if reply_to is not None and _is_about_the_reply(error):
-            return await post(channel, part)
+            return await post(channel, part, mentions=mentions)
+        if part.kind is OutgoingKind.NOTICE and error.code == MISSING_PERMISSIONS:
+            return await _post_plain(channel, part, reply_to)
         return _judge(error)
     except NETWORK_FAULTS as error:
         raise try_again(error) from error
 
 
-async def _create(channel: discord.PartialMessageable, part: Part, reply_to: str | None) -> str:
+async def _post_plain(
+    channel: discord.PartialMessageable, notice: Part, reply_to: str | None
+) -> Outcome:
+    plain = replace(notice, kind=OutgoingKind.TEXT, text=plain_notice(notice.text))
+    return await post(channel, plain, reply_to, discord.AllowedMentions.none())
+
+
+async def _create(
+    channel: discord.PartialMessageable,
+    part: Part,
+    reply_to: str | None,
+    mentions: discord.AllowedMentions | None,
+) -> str:
     options: dict[str, Any] = {"nonce": part.nonce, "mention_author": False}
     if part.kind is OutgoingKind.NOTICE:
         options["embed"] = discord.Embed(description=part.text, colour=NOTICE_COLOUR)
     else:
         options["content"] = part.text
+    if mentions is not None:
+        options["allowed_mentions"] = mentions
     if reply_to is not None:
         options["reference"] = discord.MessageReference(
             message_id=int(reply_to), channel_id=channel.id, fail_if_not_exists=False
@@ -101,7 +127,7 @@ def _judge(error: discord.HTTPException) -> Outcome:
         raise try_again(error) from error
     if error.code == UNKNOWN_MESSAGE:
         return Vanished()
-    if error.code in (AUTOMOD_BLOCKED, HARMFUL_LINK):
-        return Blocked(error.code, describe(error))
+    if is_about_content(error):
+        return Blocked(error.code in FILTER_CODES, describe(error))
     message = error.text.splitlines()[0] if error.text else "refused"
     return Refused(Refusal(code=error.code or error.status, message=message), describe(error))

@@ -1,8 +1,9 @@
 """Reconcile: what of a batch the channel holds already (D20).
 
 When the window in which Discord knows a nonce has passed, sending again would duplicate. So the
-channel is read, and what our account has said there since this turn's last known message is matched
-with what the batch says: in order, each message once. What is left is missing, and is sent.
+channel is read, and what our account has said there since this turn began, or since its last known
+message, is matched with what the batch says: in order, each message once. What is left is missing,
+and is sent.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from dataclasses import dataclass
 
 import discord
 
+from bot.delivery.notices import plain_notice
 from bot.delivery.parts import Part
 from workflows.contracts.delivery import OutgoingKind, SendRequest, SentMessage
 
@@ -26,17 +28,22 @@ class Said:
     message_id: str
     kind: OutgoingKind
     text: str
+    reply_to: str | None = None
 
 
-def match(parts: Sequence[Part], said: Sequence[Said]) -> list[SentMessage]:
+def match(
+    parts: Sequence[Part], said: Sequence[Said], reply_to: str | None = None
+) -> list[SentMessage]:
     """The parts that stand in the channel. `said` is oldest first; a message matches one part, and
-    no part matches a message before an earlier part's."""
+    no part matches a message before an earlier part's. A message that replies to another one than
+    `reply_to` is not this batch's; one that does not reply may be, since a reply to a message that
+    is gone is sent without it."""
     found: list[SentMessage] = []
     position = 0
     for part in parts:
         for index in range(position, len(said)):
             candidate = said[index]
-            if candidate.kind is part.kind and candidate.text.strip() == part.text.strip():
+            if candidate.reply_to in (None, reply_to) and _says(candidate, part):
                 found.append(
                     SentMessage(
                         ordinal=part.ordinal, part=part.part, message_id=candidate.message_id
@@ -47,28 +54,44 @@ def match(parts: Sequence[Part], said: Sequence[Said]) -> list[SentMessage]:
     return found
 
 
+def _says(candidate: Said, part: Part) -> bool:
+    said = candidate.text.strip()
+    if candidate.kind is part.kind:
+        return said == part.text.strip()
+    return part.kind is OutgoingKind.NOTICE and said == plain_notice(part.text)
+
+
 async def said_since(
     channel: discord.PartialMessageable, request: SendRequest, own_id: int
 ) -> list[Said]:
-    """What our account has said after the trigger, and after all that is known to be sent: a turn
-    sends in order, so its unknown messages are younger than its known ones. Raises what discord.py
-    raises."""
-    known = [int(message_id) for message_id in request.sent_before]
-    after = max([int(request.trigger_message_id), *known])
+    """What our account has said that may be this turn's. Raises what discord.py raises."""
     messages = [
         message
         async for message in channel.history(
-            limit=READ_LIMIT, after=discord.Object(after), oldest_first=True
+            limit=READ_LIMIT, after=discord.Object(floor_of(request)), oldest_first=True
         )
     ]
     return list(_own(messages, own_id))
+
+
+def floor_of(request: SendRequest) -> int:
+    """Id of the newest message that this batch is surely younger than: the trigger; what stood in
+    the channel when the turn began, since a queued turn's trigger is older than the answer before
+    it; and what the turn has sent, since it sends in order."""
+    older = [request.trigger_message_id, *request.sent_before]
+    if request.after_message_id is not None:
+        older.append(request.after_message_id)
+    return max(int(message_id) for message_id in older)
 
 
 def _own(messages: Iterable[discord.Message], own_id: int) -> Iterable[Said]:
     for message in messages:
         if message.author.id != own_id or message.webhook_id is not None:
             continue
+        reference = message.reference
+        reply_to = str(reference.message_id) if reference and reference.message_id else None
         if message.content:
-            yield Said(str(message.id), OutgoingKind.TEXT, message.content)
+            yield Said(str(message.id), OutgoingKind.TEXT, message.content, reply_to)
         elif message.embeds and message.embeds[0].description:
-            yield Said(str(message.id), OutgoingKind.NOTICE, message.embeds[0].description)
+            notice = message.embeds[0].description
+            yield Said(str(message.id), OutgoingKind.NOTICE, notice, reply_to)

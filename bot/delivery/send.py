@@ -8,6 +8,8 @@ What always holds:
   past Discord's window the batch is reconciled with the channel before anything is sent;
 - a message under way is never abandoned: a stop takes effect between two messages, and what went
   out is reported. A departing process finishes its message and leaves the rest to the next attempt;
+- a pause that Discord asked for is kept to by whichever attempt comes next;
+- text that Discord will not take is left out, and the turn says so once; the rest goes on;
 - typing ends before the turn's last message (D52);
 - a refusal is a result, not a failure: it is logged with its code, remembered for admission, and
   the turn says nothing more here (D12, D41).
@@ -25,6 +27,7 @@ from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
 from bot.delivery.parts import Part, parts_of
+from bot.delivery.pauses import Pauses
 from bot.delivery.post import Blocked, Outcome, Posted, Refused, Vanished, post
 from bot.delivery.reconcile import match, said_since
 from bot.discord_faults import NETWORK_FAULTS, describe, is_transient, try_again
@@ -47,7 +50,11 @@ FINISH_MESSAGE = 10.0
 of one; the bound is for a message that waits for a rate limit."""
 
 BLOCKED_NOTICE = "A part of this answer is missing: this server's filters did not let it through."
-"""Shown once in a turn, in place of the first message that AutoMod blocked."""
+MALFORMED_NOTICE = "A part of this answer is missing: Discord did not accept it."
+"""One of the two is shown once in a turn, in place of the first message that was not taken."""
+LONG_BATCH = 20_000
+"""Code points. Cutting as many takes some 60 ms, and the gateway's heartbeat shares the event loop
+(D37); below that a hop to a thread costs more than it saves."""
 TURNS_REMEMBERED = 1000
 
 
@@ -72,7 +79,8 @@ class SendActivities:
         self._client = client
         self._typing = typing
         self._refusals = refusals
-        self._told_of_filters: OrderedDict[str, None] = OrderedDict()
+        self._pauses = Pauses()
+        self._told_of_gaps: OrderedDict[str, None] = OrderedDict()
 
     @activity.defn(name=SEND_SEGMENTS.name)
     async def send_segments(self, request: SendRequest) -> SendResult:
@@ -106,10 +114,12 @@ class SendActivities:
 
     async def _deliver(self, delivery: _Delivery) -> None:
         request = delivery.request
+        missing = await _cut(request)
+        if missing:
+            self._pauses.check(request.channel_id)
         if not request.last:
             # Types on where an earlier process of this bot began it.
             self._typing.begin(request.turn_id, request.channel_id)
-        missing = parts_of(request)
         if request.reconcile:
             missing = await self._without_delivered(delivery, missing)
         for position, part in enumerate(missing):
@@ -135,7 +145,7 @@ class SendActivities:
             return parts
         except NETWORK_FAULTS as error:
             raise try_again(error) from error
-        delivery.sent.extend(match(parts, said))
+        delivery.sent.extend(match(parts, said, delivery.request.reply_to))
         delivered = {(sent.ordinal, sent.part) for sent in delivery.sent}
         if parts and (parts[0].ordinal, parts[0].part) in delivered:
             delivery.reply_to = None
@@ -156,19 +166,22 @@ class SendActivities:
 
     async def _send(self, delivery: _Delivery, part: Part) -> None:
         reply_to, delivery.reply_to = delivery.reply_to, None
-        outcome = await post(delivery.channel, part, reply_to)
-        if isinstance(outcome, Blocked):
-            outcome = await self._after_block(delivery, part, outcome, reply_to)
         request = delivery.request
+        try:
+            outcome = await post(delivery.channel, part, reply_to)
+            if isinstance(outcome, Blocked):
+                outcome = await self._after_block(delivery, part, outcome, reply_to)
+        except ApplicationError as error:
+            if error.next_retry_delay is not None:
+                self._pauses.note(request.channel_id, error.next_retry_delay)
+            raise
         match outcome:
             case Posted(message_id=message_id):
                 self._refusals.clear(request.channel_id)
                 delivery.record(part, message_id)
             case Refused(refusal=refusal, description=description):
                 log.warning("delivery refused", channel=request.channel_id, error=description)
-                if part.kind is OutgoingKind.TEXT:
-                    # An embed may be refused for want of its own permission, Embed Links.
-                    self._refusals.note(request.channel_id, refusal.code)
+                self._refusals.note(request.channel_id, refusal.code)
                 delivery.refusal = refusal
             case Vanished():
                 log.info("a message was deleted before it was acknowledged", nonce=part.nonce)
@@ -178,16 +191,26 @@ class SendActivities:
     async def _after_block(
         self, delivery: _Delivery, part: Part, blocked: Blocked, reply_to: str | None
     ) -> Outcome:
-        """The server's filters object to this text, not to us: the turn goes on without it, and
-        says so once. The notice takes the nonce of the message that was not created."""
+        """It is this text that is not taken: the turn goes on without it, and says so once. The
+        notice takes the nonce of the message that was not created."""
         turn_id = delivery.request.turn_id
         log.warning(
             "message blocked", channel=delivery.request.channel_id, error=blocked.description
         )
-        if turn_id in self._told_of_filters:
+        if turn_id in self._told_of_gaps:
             return blocked
-        self._told_of_filters[turn_id] = None
-        while len(self._told_of_filters) > TURNS_REMEMBERED:
-            self._told_of_filters.popitem(last=False)
-        notice = Part(part.ordinal, part.part, OutgoingKind.NOTICE, BLOCKED_NOTICE, part.nonce)
-        return await post(delivery.channel, notice, reply_to)
+        text = BLOCKED_NOTICE if blocked.by_filter else MALFORMED_NOTICE
+        notice = Part(part.ordinal, part.part, OutgoingKind.NOTICE, text, part.nonce)
+        outcome = await post(delivery.channel, notice, reply_to)
+        if isinstance(outcome, Posted):
+            # Only now: an attempt that fails on the way to its notice says it in the next one.
+            self._told_of_gaps[turn_id] = None
+            while len(self._told_of_gaps) > TURNS_REMEMBERED:
+                self._told_of_gaps.popitem(last=False)
+        return outcome
+
+
+async def _cut(request: SendRequest) -> list[Part]:
+    if sum(len(outgoing.text) for outgoing in request.outgoing) > LONG_BATCH:
+        return await asyncio.to_thread(parts_of, request)
+    return parts_of(request)

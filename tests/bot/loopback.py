@@ -37,6 +37,7 @@ class Fault:
     code: int = 0
     message: str = "fault"
     errors: Json | None = None
+    retry_after: float | None = None
     stored: bool = False
     times: int = 1
     when: Callable[[Json], bool] = lambda body: True
@@ -171,6 +172,8 @@ class LoopbackDiscord:
                 answer: Json = {"code": fault.code, "message": fault.message}
                 if fault.errors:
                     answer["errors"] = fault.errors
+                if fault.retry_after is not None:
+                    answer["retry_after"] = fault.retry_after
                 return self._json(answer, fault.status)
         if self.hold_content is not None and body.get("content") == self.hold_content:
             await self.hold.wait()
@@ -283,6 +286,8 @@ class LoopbackDiscord:
         headers = {"Content-Type": "application/json"}  # discord.py wants exactly this
         if status == 429 and self.via:
             headers["Via"] = "1.1 loopback"
+        if status == 429 and "retry_after" in answer:
+            headers["Retry-After"] = str(round(answer["retry_after"]))
         return web.Response(body=json.dumps(answer).encode(), status=status, headers=headers)
 
     def _ready(self) -> Json:

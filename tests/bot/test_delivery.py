@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import threading
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -11,11 +13,15 @@ from temporalio.exceptions import ApplicationError
 from temporalio.testing import ActivityEnvironment
 
 from bot.client import EverturnClient
+from bot.delivery import send
 from bot.delivery.delete import DeleteActivities
-from bot.delivery.send import BLOCKED_NOTICE, SendActivities
+from bot.delivery.notices import is_plain_notice, plain_notice
+from bot.delivery.parts import Part, parts_of
+from bot.delivery.pauses import Pauses
+from bot.delivery.send import BLOCKED_NOTICE, LONG_BATCH, MALFORMED_NOTICE, SendActivities
 from bot.refusals import RefusalMemory
 from bot.typing_sessions import TypingSessions
-from tests.bot.loopback import CHANNEL_ID, TRIGGER_ID, LoopbackDiscord, user
+from tests.bot.loopback import CHANNEL_ID, THREAD_ID, TRIGGER_ID, LoopbackDiscord, user
 from tests.bot.waiting import until
 from workflows.contracts.delivery import (
     DeleteRequest,
@@ -180,15 +186,153 @@ async def test_a_refusal_is_a_result_and_is_remembered(
     assert not sender.refusals.refused(CHANNEL_ID)
 
 
-async def test_content_that_discord_will_not_take(
+@pytest.mark.parametrize(
+    ("status", "code"), [(400, 50035), (400, 50006), (403, 20009), (413, 40005), (400, 0)]
+)
+async def test_text_that_discord_will_not_take_costs_that_text_alone(
+    discord_api: LoopbackDiscord, sender: Sender, status: int, code: int
+) -> None:
+    """D12, D68: the rest of the answer arrives, and the gap is named once in the turn."""
+    errors = {"content": {"_errors": [{"code": "X", "message": "Bad"}]}} if code == 50035 else None
+    bad = {"when": lambda body: "bad" in (body.get("content") or ""), "times": 9}
+    discord_api.fail("POST", "messages", status, code=code, errors=errors, **bad)
+    result = await sender.send("bad one", "fine", "bad two", "good", reply_to=TRIGGER_ID)
+    assert result.refusal is None
+    assert discord_api.contents() == ["", "fine", "good"]
+    notice = BLOCKED_NOTICE if code == 20009 else MALFORMED_NOTICE
+    assert discord_api.channels[CHANNEL_ID][0]["embeds"][0]["description"] == notice
+    assert ids(result) == [(0, 0), (1, 0), (3, 0)]
+    assert not sender.refusals.refused(CHANNEL_ID)
+
+
+@pytest.mark.parametrize("code", [50008, 50083, 160005])
+async def test_a_channel_that_takes_no_messages_is_not_about_the_text(
+    discord_api: LoopbackDiscord, sender: Sender, code: int
+) -> None:
+    """Discord answers 400 here too; one request is enough to know."""
+    discord_api.fail("POST", "messages", 400, code=code, times=9)
+    result = await sender.send("one", "two")
+    assert result.refusal is not None
+    assert result.refusal.code == code
+    assert len(discord_api.sent()) == 1
+
+
+async def test_a_gap_is_named_by_the_next_attempt_when_this_one_fails(
     discord_api: LoopbackDiscord, sender: Sender
 ) -> None:
-    errors = {"content": {"_errors": [{"code": "X", "message": "Bad"}]}}
-    discord_api.fail("POST", "messages", 400, code=50035, errors=errors)
-    result = await sender.send("one", reply_to=TRIGGER_ID)
-    assert result.refusal is not None
-    assert result.refusal.code == 50035
+    blocked = {"when": lambda body: body.get("content") == "bad", "times": 2}
+    discord_api.fail("POST", "messages", 400, code=200000, **blocked)
+    discord_api.fail("POST", "messages", 503, when=lambda body: bool(body.get("embeds")))
+    with pytest.raises(ApplicationError):
+        await sender.send("bad", "good")
+    await sender.send("bad", "good")
+    assert discord_api.contents() == ["", "good"]
+    assert discord_api.channels[CHANNEL_ID][0]["embeds"][0]["description"] == BLOCKED_NOTICE
+
+
+async def test_a_gap_is_named_at_the_next_one_when_its_notice_is_blocked_too(
+    discord_api: LoopbackDiscord, sender: Sender
+) -> None:
+    bad = {"when": lambda body: "bad" in (body.get("content") or ""), "times": 9}
+    discord_api.fail("POST", "messages", 400, code=200000, **bad)
+    is_notice = {"when": lambda body: bool(body.get("embeds"))}
+    discord_api.fail("POST", "messages", 400, code=200000, **is_notice)
+    result = await sender.send("bad one", "bad two", "good")
+    assert discord_api.contents() == ["", "good"]
+    assert ids(result) == [(1, 0), (2, 0)]
+
+
+async def test_a_notice_is_plain_text_where_embeds_are_not_allowed(
+    discord_api: LoopbackDiscord, sender: Sender
+) -> None:
+    """D68, D56: the same nonce, and nobody is pinged."""
+    no_embeds = {"when": lambda body: bool(body.get("embeds")), "times": 9}
+    discord_api.fail("POST", "messages", 403, code=50013, **no_embeds)
+    notice = Outgoing(ordinal=7, text="The model failed.\nTell <@1>.", kind=OutgoingKind.NOTICE)
+    result = await sender.send(outgoing=[notice], reply_to=TRIGGER_ID)
+    assert discord_api.contents() == ["-# \u26a0 The model failed. Tell <@1>."]
+    assert (ids(result), result.refusal) == ([(7, 0)], None)
+    embed, plain = discord_api.sent()
+    assert embed["nonce"] == plain["nonce"]
+    assert plain["allowed_mentions"] == {"parse": [], "replied_user": False}
+    assert str(plain["message_reference"]["message_id"]) == TRIGGER_ID
     assert not sender.refusals.refused(CHANNEL_ID)
+
+
+async def test_a_notice_that_is_refused_as_text_too_is_refused(
+    discord_api: LoopbackDiscord, sender: Sender
+) -> None:
+    discord_api.fail("POST", "messages", 403, code=50013, times=9)
+    notice = Outgoing(ordinal=7, text="The model failed.", kind=OutgoingKind.NOTICE)
+    result = await sender.send(outgoing=[notice])
+    assert result.refusal is not None
+    assert result.refusal.code == 50013
+    assert len(discord_api.sent()) == 2
+    assert sender.refusals.refused(CHANNEL_ID)
+
+
+def test_a_long_plain_notice_fits_into_a_message() -> None:
+    """D09."""
+    assert len(plain_notice("word " * 800)) == 2000
+    assert is_plain_notice(plain_notice("x"))
+
+
+async def test_the_loop_goes_on_while_a_long_batch_is_cut(
+    discord_api: LoopbackDiscord, sender: Sender, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """D37."""
+    loop_goes_on = threading.Event()
+    went_on: list[bool] = []
+
+    def slow(request: SendRequest) -> list[Part]:
+        asyncio.run_coroutine_threadsafe(_set(loop_goes_on), loop)
+        went_on.append(loop_goes_on.wait(timeout=1))
+        return parts_of(request)
+
+    async def _set(event: threading.Event) -> None:
+        event.set()
+
+    loop = asyncio.get_running_loop()
+    monkeypatch.setattr(send, "parts_of", slow)
+    await sender.send("word " * (LONG_BATCH // 5 + 1))
+    assert went_on == [True]
+    assert len(discord_api.contents()) > 10
+
+
+@pytest.mark.parametrize("via", [True, False], ids=["rate limit", "front door"])
+async def test_the_next_attempt_keeps_to_the_pause(
+    discord_api: LoopbackDiscord, sender: Sender, via: bool
+) -> None:
+    """A pause longer than the nonce window ends the activity; the one that reconciles must not
+    send at once."""
+    now = 1000.0
+    sender.activities._pauses = Pauses(clock=lambda: now)
+    discord_api.via = via
+    discord_api.fail("POST", "messages", 429, retry_after=300)
+    with pytest.raises(ApplicationError) as raised:
+        await sender.send("one", reply_to=TRIGGER_ID)
+    assert raised.value.next_retry_delay == timedelta(seconds=300)
+    now += 100
+    asked = len(discord_api.requests)
+    with pytest.raises(ApplicationError) as raised:
+        await sender.send("one", reconcile=True)
+    assert raised.value.next_retry_delay == timedelta(seconds=200)
+    assert not raised.value.non_retryable
+    assert len(discord_api.requests) == asked
+    await sender.send("two", channel_id=THREAD_ID)
+    assert discord_api.contents(THREAD_ID) == ["two"]
+    now += 200
+    await sender.send("one", reconcile=True)
+    assert discord_api.contents() == ["one"]
+
+
+async def test_a_rate_limit_is_kept_to_while_reconciling(
+    discord_api: LoopbackDiscord, sender: Sender
+) -> None:
+    discord_api.fail("POST", "messages", 429, retry_after=300)
+    with pytest.raises(ApplicationError) as raised:
+        await sender.send("one", reconcile=True)
+    assert raised.value.next_retry_delay == timedelta(seconds=300)
 
 
 @pytest.mark.parametrize(
@@ -313,6 +457,33 @@ async def test_reconcile_sends_only_what_is_missing(
     assert sorted(ids(result)) == [(0, 0), (1, 0), (2, 0), (3, 0)]
     by_place = {sent.ordinal: sent.message_id for sent in result.sent}
     assert (by_place[0], by_place[1]) == (first["id"], second["id"])
+
+
+async def test_reconcile_leaves_an_earlier_turns_answer_to_it(
+    discord_api: LoopbackDiscord, sender: Sender
+) -> None:
+    """D20: a queued turn's trigger is older than the answer before it, which may say the same."""
+    discord_api.forget_nonces = True
+    discord_api.say("Done.")
+    newest = discord_api.say("thanks", author=user())
+    own = discord_api.say("First.")
+    result = await sender.send("First.", "Done.", reconcile=True, after_message_id=newest["id"])
+    assert [body["content"] for body in discord_api.sent()] == ["Done."]
+    assert result.sent[0].message_id == own["id"]
+
+
+async def test_reconcile_sees_whom_a_message_replies_to(
+    discord_api: LoopbackDiscord, sender: Sender
+) -> None:
+    """D20: what replies to another message is another turn's."""
+    discord_api.forget_nonces = True
+    other = {"message_id": "1000000000000000007", "channel_id": CHANNEL_ID}
+    reply = discord_api.say("Done.", type=19, message_reference=other)
+    await sender.send("Done.", reconcile=True, reply_to=TRIGGER_ID)
+    assert [body["content"] for body in discord_api.sent()] == ["Done."]
+    again = await sender.send("Done.", reconcile=True, reply_to=other["message_id"])
+    assert [sent.message_id for sent in again.sent] == [reply["id"]]
+    assert len(discord_api.sent()) == 1
 
 
 async def test_reconcile_knows_notices_and_refusals(

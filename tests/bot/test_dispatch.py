@@ -38,11 +38,15 @@ class RecordingTemporal:
         self.signalled: dict[str, list[str]] = defaultdict(list)
         self.starts: list[dict[str, Any]] = []
         self.failures: dict[str, int] = {}
+        self.silent: set[str] = set()
+        """Channels whose signal is never answered."""
         self.error: Exception = RPCError("connection refused", RPCStatusCode.UNAVAILABLE, b"")
 
     async def start_workflow(self, workflow: str, arg: ChannelInput, **options: Any) -> None:
         await asyncio.sleep(0)
         channel_id = arg.channel_id
+        if channel_id in self.silent:
+            await asyncio.Event().wait()
         if self.failures.get(channel_id, 0):
             self.failures[channel_id] -= 1
             raise self.error
@@ -84,6 +88,17 @@ async def test_a_message_waits_for_temporal_in_its_place(temporal: RecordingTemp
     assert temporal.signalled["1"] == []
     await until(lambda: len(temporal.signalled["1"]) == 3)
     assert temporal.signalled["1"] == ["10", "11", "12"]
+
+
+async def test_a_signal_without_an_answer_holds_up_no_other_channel(
+    temporal: RecordingTemporal,
+) -> None:
+    temporal.silent = {"1"}
+    sender = dispatcher(temporal)
+    sender.submit(incoming("10"))
+    sender.submit(incoming("20", channel_id="2"))
+    await until(lambda: temporal.signalled["2"] == ["20"])
+    assert await sender.drain(timedelta(milliseconds=20)) == 1
 
 
 async def test_a_message_that_cannot_be_sent_at_all_does_not_hold_up_the_next(

@@ -10,6 +10,7 @@ from temporalio.exceptions import ApplicationError
 from temporalio.testing import ActivityEnvironment
 
 from bot.client import EverturnClient
+from bot.delivery.notices import plain_notice
 from bot.history import HistoryActivities
 from bot.typing_sessions import TypingSessions
 from tests.bot.loopback import BOT_ID, CHANNEL_ID, TRIGGER_ID, LoopbackDiscord, message, user
@@ -94,6 +95,36 @@ async def test_the_trigger_is_there_when_the_channel_has_moved_on(
     _, history = await reader.read(limit=5)
     said = [m.content for m in history.messages]
     assert said == ["nova, please", *(f"chatter {number}" for number in range(6, 10))]
+    await reader.typing.close()
+
+
+async def test_the_newest_message_of_any_kind_is_named(
+    discord_api: LoopbackDiscord, reader: Reader
+) -> None:
+    """D20: what this turn says is younger, so that an older turn's words are told from it."""
+    ref, _ = await reader.read()
+    assert ref.newest_message_id is None
+    discord_api.channels[CHANNEL_ID].append(message(TRIGGER_ID, "hello"))
+    discord_api.say("an answer to somebody else")
+    waiting = discord_api.say("next question", author=user())
+    ref, _ = await reader.read(omit_message_ids=[waiting["id"]])
+    assert ref.newest_message_id == waiting["id"]
+    notice = discord_api.say("", embeds=[{"type": "rich", "description": "something failed"}])
+    for limit in (80, 1):
+        ref, _ = await reader.read(limit=limit)
+        assert ref.newest_message_id == notice["id"]
+    await reader.typing.close()
+
+
+async def test_a_plain_notice_is_not_a_personas_voice(
+    discord_api: LoopbackDiscord, reader: Reader
+) -> None:
+    """Where embeds are not allowed; a member may write the same."""
+    text = plain_notice("The model failed.")
+    discord_api.say(text)
+    discord_api.say(text, author=user())
+    _, history = await reader.read()
+    assert [(m.content, m.is_self) for m in history.messages] == [(text, False)]
     await reader.typing.close()
 
 

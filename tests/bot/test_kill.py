@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import timedelta
 from typing import Any, cast
 
 import pytest
-from temporalio.client import Client
+from temporalio.client import (
+    Client,
+    WorkflowUpdateFailedError,
+    WorkflowUpdateRPCTimeoutOrCancelledError,
+)
 from temporalio.service import RPCError, RPCStatusCode
 
 from bot.client import EverturnClient
-from bot.commands import kill
+from bot.commands import kill, tree
 from bot.commands.kill import add_kill
 from bot.typing_sessions import TypingSessions
 from tests.bot.loopback import (
@@ -26,33 +31,49 @@ from tests.bot.loopback import (
     user,
 )
 from tests.bot.waiting import until
-from workflows.contracts.invocation import KILL_UPDATE, KillOutcome, KillRequest
+from workflows.contracts.invocation import KILL_SIGNAL, KILL_UPDATE, KillOutcome, KillRequest
 
 SEND, SEND_IN_THREADS = 0x800, 1 << 38
 
 
 class Channel:
-    """A channel workflow's handle: answers the update with `answer`, once `gate` is open."""
+    """A channel workflow's handle: answers the update with `answer`, once `gate` is open, and a
+    signal with `later`."""
 
-    def __init__(self, answer: KillOutcome | Exception) -> None:
+    def __init__(
+        self, answer: KillOutcome | Exception | None, later: Exception | None = None
+    ) -> None:
         self.answer = answer
+        self.later = later
         self.gate = asyncio.Event()
-        self.gate.set()
+        if answer is not None:
+            self.gate.set()
         self.asked: list[tuple[str, str, KillRequest]] = []
-        self._id = ""
+        self.left: list[tuple[str, str, KillRequest]] = []
+        self.id = ""
 
     def get_workflow_handle(self, workflow_id: str) -> Channel:
-        self._id = workflow_id
+        self.id = workflow_id
         return self
 
     async def execute_update(
         self, update: str, request: KillRequest, *, result_type: type, rpc_timeout: Any
     ) -> KillOutcome:
-        self.asked.append((self._id, update, request))
+        self.asked.append((self.id, update, request))
         await self.gate.wait()
         if isinstance(self.answer, Exception):
             raise self.answer
+        assert self.answer is not None
         return self.answer
+
+    async def signal(self, signal: str, request: KillRequest, *, rpc_timeout: Any) -> None:
+        self.left.append((self.id, signal, request))
+        if self.later is not None:
+            raise self.later
+
+
+NOT_FOUND = RPCError("not found", RPCStatusCode.NOT_FOUND, b"")
+UNAVAILABLE = RPCError("connection refused", RPCStatusCode.UNAVAILABLE, b"")
 
 
 def command(channel_id: str = CHANNEL_ID, permissions: int = SEND) -> Json:
@@ -117,8 +138,7 @@ class Bot:
         (KillOutcome(stopped=True, cleared=2), "Stopped, and dropped 2 waiting messages."),
         (KillOutcome(cleared=1), "Dropped 1 waiting message."),
         (KillOutcome(), "Nothing to stop here."),
-        (RPCError("not found", RPCStatusCode.NOT_FOUND, b""), "Nothing to stop here."),
-        (RPCError("refused", RPCStatusCode.UNAVAILABLE, b""), kill.UNREACHABLE),
+        (NOT_FOUND, "Nothing to stop here."),
     ],
 )
 async def test_the_caller_and_nobody_else_is_told(
@@ -137,6 +157,82 @@ async def test_the_caller_and_nobody_else_is_told(
     ]
     deferred = discord_api.requests[0].body
     assert (deferred["type"], deferred["data"]["flags"]) == (5, 64)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        WorkflowUpdateRPCTimeoutOrCancelledError(),
+        RPCError("busy", RPCStatusCode.RESOURCE_EXHAUSTED, b""),
+        WorkflowUpdateFailedError(RuntimeError("the handler failed")),
+        UNAVAILABLE,
+        OSError("network is unreachable"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+@pytest.mark.parametrize(
+    ("later", "text"),
+    [
+        (None, kill.STOPS_LATER),
+        (NOT_FOUND, kill.NOTHING_TO_STOP),
+        (UNAVAILABLE, kill.UNREACHABLE),
+        (TimeoutError(), kill.UNREACHABLE),
+    ],
+)
+async def test_a_stop_that_nobody_answers_is_left_with_the_server(
+    client: EverturnClient,
+    discord_api: LoopbackDiscord,
+    answer: Exception,
+    later: Exception | None,
+    text: str,
+) -> None:
+    """An update that no worker has accepted is not kept; a signal is."""
+    channel = Channel(answer, later)
+    bot = Bot(client, discord_api, channel)
+    bot.interact()
+    assert await bot.answered() == text
+    request = KillRequest(user_id=MEMBER_ID, user_name="Mina")
+    assert channel.left == [(f"channel/{CHANNEL_ID}", KILL_SIGNAL, request)]
+
+
+async def test_a_worker_that_is_away_is_not_waited_for_long(
+    client: EverturnClient, discord_api: LoopbackDiscord, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kill, "ANSWER_WITHIN", timedelta(milliseconds=20))
+    bot = Bot(client, discord_api, Channel(None))
+    bot.interact()
+    assert await bot.answered() == kill.STOPS_LATER
+
+
+async def test_what_nobody_foresaw_is_answered_too(
+    client: EverturnClient, discord_api: LoopbackDiscord
+) -> None:
+    """No "thinking…" for ever."""
+    bot = Bot(client, discord_api, Channel(ValueError("a bug")))
+    bot.interact()
+    assert await bot.answered() == tree.FAILED
+
+
+async def test_a_command_that_fails_before_it_is_acknowledged_is_answered(
+    client: EverturnClient, discord_api: LoopbackDiscord, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(interaction: object) -> bool:
+        raise ValueError("a bug")
+
+    monkeypatch.setattr(kill, "may_speak", broken)
+    bot = Bot(client, discord_api, Channel(KillOutcome()))
+    bot.interact()
+    assert await bot.answered() == tree.FAILED
+
+
+async def test_an_acknowledgement_whose_answer_was_lost_is_followed_up(
+    client: EverturnClient, discord_api: LoopbackDiscord
+) -> None:
+    """Discord shows "thinking…" though the bot was told that it failed (40060 for the repeat)."""
+    bot = Bot(client, discord_api, Channel(KillOutcome(stopped=True)))
+    discord_api.fail("POST", "interactions", 400, code=40060)
+    bot.interact()
+    assert await bot.answered() == kill.STOPPED
 
 
 async def test_the_acknowledgement_does_not_wait_for_temporal(

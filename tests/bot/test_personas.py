@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, field
 
+import pytest
+
 from bot import personas
 from bot.personas import PersonaDirectory
 from bot.triggers import PersonaTriggers
@@ -69,4 +71,20 @@ async def test_personas_that_are_seeded_late_are_found_soon() -> None:
     await until(lambda: source.reads)
     source.rows[None] = [Persona(1, "Nova")]
     await until(lambda: directory.known(None), seconds=personas.LOOK_AGAIN_AFTER + 4)
+    keeping.cancel()
+
+
+async def test_personas_that_are_seeded_after_the_first_are_found_soon(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The bot may look while the worker is half way through the persona files."""
+    monkeypatch.setattr(personas, "SETTLE_EVERY", 0.01)
+    monkeypatch.setattr(personas, "SETTLE_FOR", 0.2)
+    source = Source()
+    source.rows[None] = [Persona(1, "Nova")]
+    directory = PersonaDirectory(source)
+    keeping = asyncio.create_task(directory.keep_fresh(list))
+    await until(lambda: directory.known(None))
+    source.rows[None] = [Persona(1, "Nova"), Persona(2, "Bob", False)]
+    await until(lambda: ids(directory.known(None)) == [1, 2])
     keeping.cancel()

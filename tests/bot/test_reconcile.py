@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bot.delivery.notices import plain_notice
 from bot.delivery.parts import Part
-from bot.delivery.reconcile import Said, match
-from workflows.contracts.delivery import OutgoingKind
+from bot.delivery.reconcile import Said, floor_of, match
+from workflows.contracts.delivery import OutgoingKind, SendRequest
 
 texts = st.lists(st.sampled_from(["a", "b", "hm", "ok"]), max_size=8)
 
@@ -50,3 +52,45 @@ def test_no_message_counts_twice_and_the_order_holds(
 def test_a_notice_is_not_a_persona_saying_the_same() -> None:
     said = [Said("1", OutgoingKind.NOTICE, "a")]
     assert match(parts_of(["a"]), said) == []
+
+
+def test_a_notice_is_known_where_it_went_out_as_text() -> None:
+    notice = Part(0, 0, OutgoingKind.NOTICE, "It failed.\nSee the log.", "n0")
+    said = [Said("1", OutgoingKind.TEXT, plain_notice(notice.text))]
+    assert [sent.message_id for sent in match([notice], said)] == ["1"]
+
+
+@pytest.mark.parametrize(
+    ("stands", "wanted", "found"),
+    [
+        ("5", "5", True),
+        ("4", "5", False),
+        ("4", None, False),
+        (None, "5", True),
+        (None, None, True),
+    ],
+)
+def test_a_reply_to_another_message_is_another_turns(
+    stands: str | None, wanted: str | None, found: bool
+) -> None:
+    """A reply whose target is gone is sent without it, so none at all proves nothing."""
+    said = [Said("1", OutgoingKind.TEXT, "a", reply_to=stands)]
+    assert bool(match(parts_of(["a"]), said, wanted)) is found
+
+
+@given(
+    trigger=st.integers(1, 9), after=st.none() | st.integers(1, 9), sent=st.lists(st.integers(1, 9))
+)
+def test_nothing_that_is_known_to_be_older_is_looked_at(
+    trigger: int, after: int | None, sent: list[int]
+) -> None:
+    request = SendRequest(
+        turn_id="t1",
+        channel_id="1",
+        trigger_message_id=str(trigger),
+        persona_id=1,
+        outgoing=[],
+        after_message_id=None if after is None else str(after),
+        sent_before=[str(number) for number in sent],
+    )
+    assert floor_of(request) == max([trigger, after or 0, *sent])

@@ -214,17 +214,17 @@ class FakeWorker:
         self.cancelled: list[str] = []
         self.cannot_finish = False
         self.cannot_build: Exception | None = None
-        self.cannot_plan: Exception | None = None
-        """Raised once."""
+        self.plan_failures = 0
+        """How many more times planning fails."""
         self.running = 0
         self.most_running = 0
         self.tool: Callable[[ToolRequest], Awaitable[ToolResult]] = self._tool_succeeds
 
     @activity.defn(name=PLAN_TURNS.name)
     async def plan_turns(self, message: ChatIncoming) -> TurnPlan:
-        if self.cannot_plan is not None:
-            error, self.cannot_plan = self.cannot_plan, None
-            raise error
+        if self.plan_failures:
+            self.plan_failures -= 1
+            raise RuntimeError("the database is away")
         return TurnPlan(turns=self.personas, limits=self.limits)
 
     @activity.defn(name=BUILD_CONTEXT.name)

@@ -10,7 +10,11 @@ from temporalio.testing import WorkflowEnvironment
 
 from tests.workflows.conftest import Channel, open_channel, until
 from tests.workflows.fakes import ModelCall
+from workflows.contracts.delivery import OutgoingKind
 from workflows.contracts.generation import ModelResult, StreamStatus
+from workflows.contracts.invocation import KILL_SIGNAL, KillRequest
+from workflows.contracts.planning import PlannedTurn
+from workflows.queue import MAX_WAITING
 
 
 async def test_a_message_gets_an_answer(channel: Channel) -> None:
@@ -139,6 +143,98 @@ async def test_a_turn_that_fails_does_not_hold_the_channel(channel: Channel) -> 
     second = await channel.post()
     await channel.answered(second)
     assert channel.discord.texts[-1] == "Hello."
+
+
+async def test_a_flood_is_bounded_and_said_once(environment: WorkflowEnvironment) -> None:
+    """D30: what does not fit into the queue is refused with a word, and a full queue of the
+    longest messages still continues as new."""
+    release = asyncio.Event()
+
+    async def script(call: ModelCall) -> ModelResult:
+        await release.wait()
+        return call.result("Hello.")
+
+    async with open_channel(environment.client, cached=100) as channel:
+        channel.worker.script = script
+        channel.continue_after_turns = 1
+        await channel.post()
+        await until(lambda: channel.worker.running == 1)
+        long = "😀" * 4000
+        for _ in range(MAX_WAITING + 3):
+            await channel.post(channel.message(long))
+        release.set()
+        await channel.finished(4)
+        kinds = [message.kind for message in channel.discord.messages]
+        assert kinds.count(OutgoingKind.NOTICE) == 1
+        assert (await channel.kill()).cleared > MAX_WAITING - 10, "they went along, all of them"
+
+
+async def test_planning_waits_for_the_database(channel: Channel) -> None:
+    """Nothing accepted is lost: the message is planned again until the database is back."""
+    channel.worker.plan_failures = 3
+    message = await channel.post()
+    await channel.answered(message)
+    assert channel.discord.texts == ["Hello."]
+
+
+async def test_a_message_that_is_never_planned_is_told_so(
+    environment: WorkflowEnvironment,
+) -> None:
+    async with open_channel(environment.client, cached=100) as channel:
+        channel.worker.plan_failures = 1000
+        await channel.post()
+        await until(lambda: len(channel.discord.messages) == 1, seconds=60)
+        assert channel.discord.messages[0].kind is OutgoingKind.NOTICE
+        channel.worker.plan_failures = 0
+        second = await channel.post()
+        await channel.answered(second)
+        assert channel.discord.texts[-1] == "Hello."
+
+
+async def test_kill_is_heard_while_planning_waits(
+    channel: Channel, environment: WorkflowEnvironment
+) -> None:
+    channel.worker.plan_failures = 1_000_000
+    with environment.with_time_skipping_disabled():
+        await channel.post()
+    await until(lambda: channel.worker.plan_failures < 1_000_000)
+    async with asyncio.timeout(5):
+        assert (await channel.kill()).stopped
+    channel.worker.plan_failures = 0
+    second = await channel.post()
+    await channel.answered(second)
+    assert channel.discord.texts == ["Hello."]
+
+
+async def test_a_kill_by_signal_stops_too(channel: Channel) -> None:
+    """What the bot sends when no worker answers: the server keeps a signal."""
+
+    async def script(call: ModelCall) -> ModelResult:
+        await call.say("shown")
+        return await call.until_cancelled()
+
+    channel.worker.script = script
+    message = await channel.post()
+    await until(lambda: channel.discord.texts == ["shown"])
+    await channel.handle.signal(KILL_SIGNAL, KillRequest(user_id="7"))
+    await channel.stopped(message)
+
+
+async def test_a_cancelled_channel_runs_no_further_persona(channel: Channel) -> None:
+    channel.worker.personas.append(PlannedTurn(persona_id=2, persona_name="Luna"))
+
+    async def script(call: ModelCall) -> ModelResult:
+        await call.say("shown")
+        return await call.until_cancelled()
+
+    channel.worker.script = script
+    message = await channel.post()
+    await until(lambda: channel.discord.texts == ["shown"])
+    await channel.handle.cancel()
+    await channel.stopped(message)
+    with pytest.raises(WorkflowFailureError):
+        await channel.handle.result()
+    assert len(channel.worker.model_calls) == 1
 
 
 async def test_a_cancelled_channel_stops_its_turn(channel: Channel) -> None:

@@ -470,15 +470,39 @@ async def test_a_context_that_cannot_be_built_is_said_once(channel: Channel) -> 
     assert "history is gone" in (channel.worker.finished[0].error or "")
 
 
-async def test_a_message_that_cannot_be_planned_does_not_hold_the_channel(
-    channel: Channel,
-) -> None:
-    channel.worker.cannot_plan = ApplicationError("nonsense", non_retryable=True)
-    await channel.post()
-    await until(lambda: channel.worker.cannot_plan is None)
-    second = await channel.post()
-    await channel.answered(second)
-    assert plain(channel) == ["Hello."]
+async def test_a_call_without_a_name_ends_the_turn_with_a_word(channel: Channel) -> None:
+    """6.5 step 1, D68: `abort/error`, and the member is told."""
+
+    async def script(call: ModelCall) -> ModelResult:
+        return call.tool("")
+
+    channel.worker.script = script
+    message = await channel.post()
+    result = await channel.answered(message)
+    assert result.status is StreamStatus.ERROR
+    assert len(notices(channel)) == 1
+    assert channel.worker.finished[0].error == "a tool call without a name"
+
+
+async def test_too_many_calls_in_one_response_are_refused(channel: Channel) -> None:
+    """T09: what one response can put into a payload is bounded; every call has its result."""
+
+    async def script(call: ModelCall) -> ModelResult:
+        if call.request.call_index:
+            return call.result("done")
+        one = call.tool("roll_dice")
+        calls = [
+            one.calls[0].model_copy(update={"call_id": f"call-{number}"}) for number in range(34)
+        ]
+        return one.model_copy(update={"calls": calls})
+
+    channel.worker.script = script
+    message = await channel.post()
+    await channel.answered(message)
+    assert len(channel.worker.tools_run) == 32
+    results = channel.worker.model_calls[1].new_entries[0].results
+    assert [result.call_id for result in results] == [f"call-{number}" for number in range(34)]
+    assert [result.success for result in results] == [True] * 32 + [False] * 2
 
 
 async def test_a_turn_that_cannot_be_recorded_still_ends(channel: Channel) -> None:

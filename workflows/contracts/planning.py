@@ -17,6 +17,9 @@ class TurnPlan(Contract):
     turns: list[PlannedTurn] = []
     """In the order they run. Empty: nobody answers."""
     limits: TurnLimits = TurnLimits()
+    provider: str = ""
+    model: str = ""
+    """Who will be asked; what a turn shows until it has been answered."""
 
 
 PLAN_TURNS = ActivityStub("plan_turns", ChatIncoming, TurnPlan)

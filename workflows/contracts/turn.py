@@ -28,6 +28,8 @@ class TurnInput(Contract):
     generation: int = 0
     omit_message_ids: list[str] = []
     limits: TurnLimits = TurnLimits()
+    provider: str = ""
+    model: str = ""
 
     @property
     def is_queued(self) -> bool:
