@@ -106,6 +106,9 @@ def make_worker(
 ) -> Worker:
     """The SDK's worker with everything composed. `fatal` is set when it cannot go on."""
     generation = GenerationActivities(storage, models, registry, TemporalSegmentSignaller(client))
+    planning = PlanningActivities(
+        storage, settings.turn_limits(), models.settings.provider, models.settings.model_name
+    )
 
     async def on_fatal_error(error: BaseException) -> None:
         log.error("worker.fatal", error=type(error).__name__, reason=str(error))
@@ -116,7 +119,7 @@ def make_worker(
         task_queue=TURNS_QUEUE,
         workflows=[ChannelWorkflow, TurnWorkflow],
         activities=[
-            PlanningActivities(storage, settings.turn_limits()).plan_turns,
+            planning.plan_turns,
             ContextActivities(storage).build_context,
             generation.call_model,
             ToolActivities(registry, storage, resources).run_tool,

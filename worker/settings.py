@@ -264,8 +264,10 @@ class Settings(BaseSettings):
     @field_validator("custom_base_url", "discord_api")
     @classmethod
     def _http_address(cls, value: str | None) -> str | None:
-        if value is not None and not value.startswith(("http://", "https://")):
-            raise ValueError("it must begin with http:// or https://")
+        from activities.generation.settings import address_problem
+
+        if value is not None and (problem := address_problem(value)):
+            raise ValueError(f"it {problem}")
         return value.rstrip("/") if value else None
 
     @property

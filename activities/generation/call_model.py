@@ -4,12 +4,14 @@
     load context and transcript             `prompt`
     stream                                  `stream` under the budgets, `visible` makes segments
         segments ──► turn, by signal        `segments`, beside the stream
-    look at the calls                       `calls`
+    look at the calls                       `calls`, of a response that `received` made fit to keep
     book the usage                          `usage`, whatever the outcome (T15)
-    result                                  status, tail of the text, calls, error
+    result                                  status, tail of the text, calls, error; `sizes`
 
-A provider's fault is a result and never an exception: the turn decides what follows. Degrading a
-rejected request (behaviour 6.8) belongs around `_Call._read`, before anything was received.
+A provider's fault is a result and never an exception: the turn decides what follows. So is a bug of
+ours: to the turn, an activity that fails is a worker that died, and the call would be paid for
+again. Degrading a rejected request (behaviour 6.8) belongs around `_Call._read`, before anything
+was received.
 
 A cancel means one of two things, told apart by `activity.cancellation_details()`: a person stopped
 the turn, or this worker or attempt ends and another attempt starts over. Either way nothing more is
@@ -20,8 +22,9 @@ cancelled, even if a library swallowed the cancellation (T07).
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from typing import Any
 
 import structlog
@@ -44,6 +47,7 @@ from activities.generation.prompt import (
     transcript_messages,
 )
 from activities.generation.segments import SegmentSender, SegmentSignaller
+from activities.generation.sizes import fitting
 from activities.generation.stream import ModelStream, is_timeout
 from activities.generation.usage import usage_of
 from activities.generation.visible import VisibleText
@@ -87,8 +91,12 @@ class GenerationActivities:
     @activity.defn(name=CALL_MODEL.name)
     async def call_model(self, request: ModelRequest) -> ModelResult:
         """See the module. Raises CancelledError when it is cancelled, else it returns."""
-        async with heartbeating():
-            return await _Call(self, request).run()
+        call = _Call(self, request)
+        try:
+            async with heartbeating():
+                return await call.run()
+        except Exception as fault:
+            return await call.broken(fault)
 
 
 class _Call:
@@ -108,18 +116,46 @@ class _Call:
     async def run(self) -> ModelResult:
         self._sender.start()
         try:
-            error = await self._generate()
-            tail = await self._sender.close()
-            result = await self._result(error, tail)
+            result = await self._outcome()
             if activity.is_cancelled():
                 raise asyncio.CancelledError
         except asyncio.CancelledError:
-            await _uninterrupted(self._after_cancel())
+            await _uninterrupted(_within(2 * BOOK_BUDGET, self._after_cancel()))
             raise
         finally:
             await self._sender.abandon()
         self._log(result)
         return result
+
+    async def broken(self, fault: BaseException) -> ModelResult:
+        """The result of a call that a bug of ours ended, with the text it had come to."""
+        error = _own_fault(fault)
+        if self._text is not None:
+            with contextlib.suppress(Exception):
+                self._text.finish()
+        tail = await self._sender.close()
+        try:
+            usage = self._usage()
+            result = fitting(self._as_result(error, tail, usage), self._models.endpoint)
+        except Exception as another:
+            log.exception("the model call's result cannot be told", exc_info=another)
+            usage = Usage()
+            result = self._as_result(errors.internal(fault), [], usage)
+        await _within(BOOK_BUDGET, self._book(usage, result.status))
+        return result
+
+    async def _outcome(self) -> ModelResult:
+        """What the call has come to. Raises nothing but the CancelledError of a cancel."""
+        try:
+            error = await self._generate()
+            return await self._result(error, await self._sender.close())
+        except asyncio.CancelledError as stray:
+            # A library may raise one that nobody asked for; the SDK would take it for a failure.
+            if activity.is_cancelled() or _is_being_cancelled():
+                raise
+            return await self.broken(stray)
+        except Exception as fault:
+            return await self.broken(fault)
 
     async def _generate(self) -> ModelError | None:
         """Everything up to the end of the text. An error that is returned is the result's."""
@@ -180,10 +216,9 @@ class _Call:
         )
 
     async def _result(self, error: ModelError | None, tail: list[Segment]) -> ModelResult:
-        stream, settings = self._stream, self._models.settings
         calls: list[FunctionCall] = []
         response_id: str | None = None
-        response = stream.response if stream else None
+        response = self._stream.response if self._stream else None
         if response is not None and error is None:
             try:
                 calls = function_calls(response, self._registry)
@@ -194,6 +229,21 @@ class _Call:
             except Exception as fault:
                 error, calls = _own_fault(fault), []
         usage = self._usage()
+        result = fitting(
+            self._as_result(error, tail, usage, calls, response_id), self._models.endpoint
+        )
+        await self._book(usage, result.status)
+        return result
+
+    def _as_result(
+        self,
+        error: ModelError | None,
+        tail: list[Segment],
+        usage: Usage,
+        calls: Sequence[FunctionCall] = (),
+        response_id: str | None = None,
+    ) -> ModelResult:
+        stream, settings = self._stream, self._models.settings
         visible = self._text.visible_chars if self._text else 0
         if error is not None:
             status = StreamStatus.TIMEOUT if is_timeout(error) else StreamStatus.ERROR
@@ -201,13 +251,12 @@ class _Call:
             status = StreamStatus.FUNCTION_CALL
         else:
             status = StreamStatus.COMPLETED if visible else StreamStatus.EMPTY_RESPONSE
-        await self._book(usage, status)
         return ModelResult(
             status=status,
             attempt=self._attempt,
             segments_signalled=self._sender.signalled,
             tail=tail,
-            calls=calls,
+            calls=list(calls),
             response_id=response_id,
             visible_chars=visible,
             finish_reason=stream.finish_reason if stream else None,
@@ -278,7 +327,12 @@ class _Call:
             log.warning("model call failed", reason=result.error.message, **fields)
 
 
-def _own_fault(error: Exception) -> ModelError:
+def _is_being_cancelled() -> bool:
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
+
+
+def _own_fault(error: BaseException) -> ModelError:
     if isinstance(error, StorageError):
         log.error("the model call cannot use the database", reason=str(error))
         return ModelError(

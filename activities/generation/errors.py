@@ -201,6 +201,22 @@ def ran_on(where: str, limit: int) -> ModelError:
     )
 
 
+def too_many_calls(where: str, limit: int) -> ModelError:
+    return ModelError(
+        type=ErrorType.MODEL_ERROR,
+        message=f"{where} sent more than {limit} tool calls in one response",
+        member_message="The model asked for too many tools at once, so its answer was cut off.",
+    )
+
+
+def too_large(where: str, size: int, limit: int) -> ModelError:
+    return ModelError(
+        type=ErrorType.MODEL_ERROR,
+        message=f"{where} sent a response too large for a result: {size} bytes, at most {limit}",
+        member_message="The model's answer was too large, so it was cut off.",
+    )
+
+
 def silence(where: str, budget: timedelta, had_begun: bool) -> ModelError:
     """A budget of behaviour 6.4 ran out."""
     seconds = f"{budget.total_seconds():g} s"

@@ -67,12 +67,19 @@ class ModelSource:
 
     @property
     def endpoint(self) -> str:
-        """Where the provider is, for messages to the operator: never with user, path or query."""
-        if not self.settings.base_url:
+        """Where the provider is, for messages to the operator: never with user, path or query.
+
+        Never raises: error handlers ask for it.
+        """
+        try:
+            address = urlsplit(self.settings.base_url or "")
+            scheme, host, port = address.scheme, address.hostname, address.port
+        except ValueError:
+            scheme = host = port = None
+        if not host:
             return f"provider {self.settings.provider!r}"
-        address = urlsplit(self.settings.base_url)
-        port = f":{address.port}" if address.port else ""
-        return f"{address.scheme}://{address.hostname}{port}"
+        host = f"[{host}]" if ":" in host else host
+        return f"{scheme}://{host}:{port}" if port else f"{scheme}://{host}"
 
     def http_client(self) -> httpx2.AsyncClient:
         import httpx2

@@ -5,13 +5,15 @@ that waited meanwhile goes with the next as one batch. So the number of signals 
 the server is, and a burst of short paragraphs costs one.
 
 A signal that fails is sent again with the same sequence numbers; the turn drops what it has. What
-was not confirmed when the stream ends comes back from `close`, to travel in the result.
+was not confirmed when the stream ends comes back from `close`, to travel in the result; if it is
+large, signals carry it first, since a result has to stay small.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Iterator
 from datetime import timedelta
 from typing import Protocol
 
@@ -20,6 +22,7 @@ from temporalio import activity
 from temporalio.client import Client
 from temporalio.service import RPCError, RPCStatusCode
 
+from activities.generation.sizes import encoded_size
 from workflows.contracts.generation import SEGMENTS_SIGNAL, Segment, SegmentBatch
 
 SIGNAL_TIMEOUT = timedelta(seconds=5)
@@ -29,8 +32,18 @@ what this one carried."""
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 2.0
 """Seconds between attempts while Temporal cannot be reached."""
 
-LARGEST_BATCH = 100_000
-"""Code points, so that a batch stays far below Temporal's 2 MB for a payload in any script."""
+LARGEST_SEGMENT = 100_000
+"""Code points. Only a table can be longer, since the segmenter never cuts one: it is cut here, at a
+line, so that no payload comes near Temporal's 2 MB."""
+
+LARGEST_BATCH = 400_000
+"""Bytes of text in a signal, as it travels; a segment that alone is larger travels alone."""
+
+LARGEST_TAIL = 200_000
+"""Bytes of text that may travel in the result."""
+
+DELIVERY_BUDGET = 30.0
+"""Seconds at the end of a stream to signal what is too large for the result."""
 
 log = structlog.get_logger(__name__)
 
@@ -71,7 +84,9 @@ class SegmentSender:
         self._signaller = signaller
         self._call_index = call_index
         self._attempt = attempt
-        self._waiting: deque[Segment] = deque()
+        self._waiting: deque[tuple[Segment, int]] = deque()
+        """Each with its size in bytes, as it travels."""
+        self._waiting_bytes = 0
         self._put = 0
         self._wake = asyncio.Event()
         self._closing = asyncio.Event()
@@ -84,18 +99,22 @@ class SegmentSender:
 
     def put(self, text: str) -> None:
         """Queue the next segment. Never waits."""
-        self._waiting.append(Segment(sequence=self._put, text=text))
-        self._put += 1
+        for piece in _pieces(text):
+            size = encoded_size(piece)
+            self._waiting.append((Segment(sequence=self._put, text=piece), size))
+            self._waiting_bytes += size
+            self._put += 1
         self._wake.set()
 
     async def close(self) -> list[Segment]:
-        """Wait for the signal under way, send no other, and return what is not confirmed."""
+        """Wait for the signal under way, send no other unless much is left, and return what is not
+        confirmed: at most `LARGEST_TAIL`, unless signals fail for `DELIVERY_BUDGET`."""
         self._closing.set()
         self._wake.set()
         if self._task is not None:
             # Not `await self._task`: a cancel that arrives here must not tear the signal apart.
-            await asyncio.wait({self._task})
-        return list(self._waiting)
+            await asyncio.wait({self._task}, timeout=DELIVERY_BUDGET)
+        return [segment for segment, _ in self._waiting]
 
     async def abandon(self) -> None:
         """Stop at once, whatever is under way. Does nothing after `close`."""
@@ -108,12 +127,12 @@ class SegmentSender:
         while True:
             await self._wake.wait()
             self._wake.clear()
-            while self._waiting and not self._closing.is_set():
+            while self._has_to_send():
                 try:
                     await self._send_batch()
                     pause = FIRST_PAUSE
                 except TurnGone:
-                    self._closing.set()
+                    return
                 except Exception as error:
                     log.warning("segments not delivered, trying again", reason=str(error))
                     await self._rest(pause)
@@ -121,11 +140,16 @@ class SegmentSender:
             if self._closing.is_set():
                 return
 
+    def _has_to_send(self) -> bool:
+        if self._closing.is_set():
+            return self._waiting_bytes > LARGEST_TAIL
+        return bool(self._waiting)
+
     async def _send_batch(self) -> None:
         batch: list[Segment] = []
         size = 0
-        for segment in self._waiting:
-            size += len(segment.text)
+        for segment, segment_size in self._waiting:
+            size += segment_size
             if batch and size > LARGEST_BATCH:
                 break
             batch.append(segment)
@@ -133,12 +157,25 @@ class SegmentSender:
             SegmentBatch(call_index=self._call_index, attempt=self._attempt, segments=batch)
         )
         for _ in batch:
-            self._waiting.popleft()
+            _, size = self._waiting.popleft()
+            self._waiting_bytes -= size
         self.signalled += len(batch)
 
     async def _rest(self, seconds: float) -> None:
+        """A close cuts a rest short, once."""
+        if self._closing.is_set():
+            await asyncio.sleep(seconds)
+            return
         try:
             async with asyncio.timeout(seconds):
                 await self._closing.wait()
         except TimeoutError:
             pass
+
+
+def _pieces(text: str) -> Iterator[str]:
+    while len(text) > LARGEST_SEGMENT:
+        cut = text.rfind("\n", 0, LARGEST_SEGMENT) + 1 or LARGEST_SEGMENT
+        yield text[:cut]
+        text = text[cut:]
+    yield text

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import timedelta
+from urllib.parse import urlsplit
 
-from pydantic import SecretStr
+from pydantic import HttpUrl, SecretStr, TypeAdapter
 
 FIRST_TOKEN_BUDGET = timedelta(seconds=300)
 """A slow provider was seen to think for 266 s before its first word (behaviour 15)."""
@@ -36,8 +37,31 @@ DEFAULT_MODELS = {
 """Used when only a key was given. `custom` has none: every server names its models itself."""
 
 
+_HTTP_ADDRESS = TypeAdapter(HttpUrl)
+
+
 class GenerationSettingsError(ValueError):
     """The settings cannot work. One line that says which and what to do."""
+
+
+def address_problem(url: str) -> str | None:
+    """What is wrong with the address of an HTTP API, as "must …"; None when nothing is.
+
+    It does not show the address, which may hold a password.
+    """
+    if not url.startswith(("http://", "https://")):
+        return "must begin with http:// or https://"
+    if not url.isprintable() or " " in url:
+        return "must have no blanks and no control characters"
+    try:
+        address = urlsplit(url)
+        host = address.hostname if address.port != 0 else None
+        _HTTP_ADDRESS.validate_python(url)
+    except ValueError:
+        host = None
+    if not host:
+        return "must have a valid host, and a port from 1 to 65535 if any: http://host:port/path"
+    return None
 
 
 def stream_budgets(idle: timedelta = IDLE_BUDGET) -> tuple[timedelta, timedelta]:
@@ -85,10 +109,8 @@ class GenerationSettings:
             raise GenerationSettingsError(
                 "provider 'custom' needs the name of a model that the server knows"
             )
-        if self.base_url and not self.base_url.startswith(("http://", "https://")):
-            raise GenerationSettingsError(
-                "the base URL of the model provider must begin with http:// or https://"
-            )
+        if self.base_url and (problem := address_problem(self.base_url)):
+            raise GenerationSettingsError(f"the base URL of the model provider {problem}")
         if self.max_output_tokens < 1:
             raise GenerationSettingsError("the maximum of output tokens must be at least 1")
 

@@ -17,13 +17,13 @@ from pydantic_ai.models import StreamedResponse
 from pydantic_ai.usage import RequestUsage
 
 from activities.generation import errors
+from activities.generation.received import fit
 from activities.generation.settings import GenerationSettings
-from activities.generation.visible import VisibleText
+from activities.generation.visible import MOST_CHARACTERS, VisibleText
 from workflows.contracts.generation import ErrorType, ModelError
 
-MOST_CHARACTERS = 400_000
-"""Code points of one response: far beyond any limit of output tokens, and still small enough for a
-result if nothing of it could be signalled. A server that ignores the limit is cut off here."""
+MOST_CALLS = 200
+"""Tool calls of one response. Each of them costs the turn several events in its history."""
 
 OpenStream = Callable[[], AbstractAsyncContextManager[StreamedResponse]]
 
@@ -48,7 +48,7 @@ class ModelStream:
         self._first_at: float | None = None
         self._stream: StreamedResponse | None = None
         self.response: ModelResponse | None = None
-        """Set when the response is complete."""
+        """Set when the response is complete, and fit to be kept."""
         self.error: ModelError | None = None
 
     @property
@@ -88,8 +88,8 @@ class ModelStream:
                     self._check_stop()
                     if self._text.stopped:
                         break
-                    if self._text.received_chars > MOST_CHARACTERS:
-                        self.error = errors.ran_on(self._where, MOST_CHARACTERS)
+                    if (error := self._excess()) is not None:
+                        self.error = error
                         break
         except Exception as error:
             if not deadline.expired():
@@ -99,6 +99,13 @@ class ModelStream:
             self.error = errors.silence(self._where, budget, self._first_at is not None)
         if self.error is None and self._stream is not None:
             self._judge(self._stream.get())
+
+    def _excess(self) -> ModelError | None:
+        if self._text.calls > MOST_CALLS:
+            return errors.too_many_calls(self._where, MOST_CALLS)
+        if self._text.ran_on:
+            return errors.ran_on(self._where, MOST_CHARACTERS)
+        return None
 
     def _check_stop(self) -> None:
         """A stream that swallows a cancel does not turn a kill into a finished answer (T07)."""
@@ -115,7 +122,7 @@ class ModelStream:
         elif not (self._text.stopped or response.finish_reason or details.get("finish_reason")):
             self.error = errors.cut_stream(self._where)
         else:
-            self.response = response
+            self.response = fit(response)
 
     def _describe(self, error: Exception) -> ModelError:
         described = errors.provider_error(error, self._where, self._first_at is not None)

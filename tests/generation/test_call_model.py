@@ -8,7 +8,7 @@ import json
 import pytest
 from structlog.testing import capture_logs
 
-from activities.generation import stream
+from activities.generation import visible
 from tests.generation.conftest import Desk, until
 from tests.generation.fakes import GoneSignaller
 from tests.support.model_server import (
@@ -301,7 +301,7 @@ async def test_calls_of_a_cut_stream_are_not_reported(desk: Desk) -> None:
 
 async def test_a_model_that_runs_on_is_cut_off(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """A server that ignores the limit of output tokens must not fill a history."""
-    monkeypatch.setattr(stream, "MOST_CHARACTERS", 4_000)
+    monkeypatch.setattr(visible, "MOST_CHARACTERS", 4_000)
     desk.server.script(*[Text("word " * 20) for _ in range(60)], Stall())
     result = await desk.call("Ada: go")
     assert result.status is StreamStatus.ERROR

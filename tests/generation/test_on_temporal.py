@@ -93,6 +93,7 @@ async def test_signals_result_cancel_and_a_turn_that_is_gone(desk: Desk) -> None
         await _a_whole_answer(desk, client)
         await _cancelled_mid_stream(desk, client)
         await _gone_mid_stream(desk, client)
+        await _half_a_character(desk, client)
 
 
 async def _start(desk: Desk, client: Client, name: str) -> WorkflowHandle[SmallTurn, ModelResult]:
@@ -144,3 +145,20 @@ async def _gone_mid_stream(desk: Desk, client: Client) -> None:
     await desk.server.requests[2].wait_closed_early()
     await until(lambda: ("turn/1/2/3", 2, 1) in desk.storage.usage.rows)
     assert desk.storage.usage.rows["turn/1/2/3", 2, 1].status == "interrupted"
+
+
+async def _half_a_character(desk: Desk, client: Client) -> None:
+    """Through the real converter: in a signal, and in the result."""
+    end = asyncio.Event()
+    desk.server.script(Text("A \ud83e"), Text("\udd9e.\n\nB \ud83e"), Hold(end), Text("."))
+    turn = await _start(desk, client, "half")
+    said = await _said(turn, 1)
+    end.set()
+    result = await turn.result()
+    assert result.status is StreamStatus.COMPLETED
+    assert " ".join([*said, *(s.text for s in result.tail)]).split() == [
+        "A",
+        "\U0001f99e.",
+        "B",
+        "\ufffd.",
+    ]

@@ -10,6 +10,7 @@ import pytest
 from pydantic import SecretStr
 from structlog.testing import capture_logs
 
+from activities.generation import settings as settings_module
 from activities.generation.models import ModelSource
 from activities.generation.settings import (
     DEFAULT_MODELS,
@@ -158,6 +159,26 @@ async def test_credentials_in_a_base_url_are_not_shown(desk: Desk) -> None:
     assert "abcdefgh" not in error.message
 
 
+@pytest.mark.parametrize(
+    ("base_url", "endpoint"),
+    [
+        ("http://me:hunter2@host.example:8080/v1?token=abc", "http://host.example:8080"),
+        ("http://[::1]:8080/v1", "http://[::1]:8080"),
+        ("http://[bad/v1", "provider 'custom'"),
+        ("http://host:notaport/v1", "provider 'custom'"),
+        ("http://host:99999/v1", "provider 'custom'"),
+        ("http:///v1", "provider 'custom'"),
+    ],
+)
+def test_the_endpoint_is_told_whatever_the_address_is(
+    monkeypatch: pytest.MonkeyPatch, base_url: str, endpoint: str
+) -> None:
+    """Error handlers ask for it, so it never raises, even for what the settings refuse."""
+    monkeypatch.setattr(settings_module, "address_problem", lambda _: None)
+    source = ModelSource(GenerationSettings(provider="custom", model="m", base_url=base_url))
+    assert source.endpoint == endpoint
+
+
 def test_the_key_is_not_in_the_settings_repr() -> None:
     assert KEY not in repr(GenerationSettings(provider="openai", api_key=SecretStr(KEY)))
 
@@ -304,6 +325,7 @@ async def _call_provider(desk: Desk, provider: str, step: Step) -> ModelResult:
         ({"provider": "custom", "model": "m"}, "base URL"),
         ({"provider": "custom", "base_url": "http://127.0.0.1:1/v1"}, "name of a model"),
         ({"provider": "custom", "model": "m", "base_url": "127.0.0.1:1"}, "http://"),
+        ({"provider": "custom", "model": "m", "base_url": "http://[bad/v1"}, "valid host"),
         ({"max_output_tokens": 0}, "output tokens"),
     ],
 )

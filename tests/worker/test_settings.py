@@ -161,6 +161,49 @@ def test_a_provider_without_its_key_is_refused_by_whoever_needs_it() -> None:
         load({"CUSTOM_BASE_URL": "http://x/v1"}).generation()
 
 
+@pytest.mark.parametrize("name", ["CUSTOM_BASE_URL", "EVERTURN_DISCORD_API"])
+@pytest.mark.parametrize(
+    "address",
+    [
+        "s3cret.example/v1",
+        "ftp://s3cret.example/v1",
+        "http://",
+        "http:///s3cret",
+        "http://:8080/s3cret",
+        "http://[s3cret/v1",
+        "http://s3cret.example:port/v1",
+        "http://s3cret.example:99999/v1",
+        "http://s3cret.example:0/v1",
+        "http://s3cret example/v1",
+        "http://s3cret.example/v1\n",
+        "http://s3cret.example/v1\x00",
+        "http://%s3cret/v1",
+        "http://me:s3cret@/v1",
+    ],
+)
+def test_an_address_that_cannot_work_is_refused_without_being_shown(
+    name: str, address: str
+) -> None:
+    message = refused({name: address})
+    assert message.startswith(f"{name} is not valid: it must ")
+    assert "s3cret" not in message
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "http://127.0.0.1:11434/v1",
+        "https://host.example",
+        "http://[::1]:8080/v1",
+        "http://model_server:8000/v1",
+        "http://me:pass@host.example/v1?version=2",
+        "http://müller.example/v1",
+    ],
+)
+def test_an_address_that_can_work_is_taken(address: str) -> None:
+    assert load({"CUSTOM_BASE_URL": address}).custom_base_url == address
+
+
 def test_the_idle_setting_becomes_the_budgets_of_the_stream() -> None:
     """C067: the first-token budget is 300 s, and never shorter than the idle budget."""
     generation = load({"STREAM_SDK_CALL_TIMEOUT_MS": "400000"}).generation()
