@@ -97,7 +97,7 @@ class Commands:
 
         Raises CannotInvoke for an unknown command or option, a missing or an ill-typed value.
         """
-        name, *rest = path.strip().lstrip("/").split()
+        name, *rest = path.strip().lstrip("/").split() or [""]
         command = next((c for c in self.all.values() if c["name"] == name and c["type"] == 1), None)
         if command is None:
             raise CannotInvoke(f"no command /{name}: the bot has registered {self._names()}")
@@ -112,6 +112,8 @@ class Commands:
             names = ", ".join(option["name"] for option in options)
             raise CannotInvoke(f"/{path} needs one of its subcommands: {names}")
         resolved: dict[str, Any] = {}
+        if unknown := set(values) - {option["name"] for option in options}:
+            raise CannotInvoke(_no_such_option(path.strip().lstrip("/"), min(unknown), options))
         filled = self._fill(options, values, resolved, focused)
         for inner in reversed(wrap):
             filled = [{"name": inner["name"], "type": inner["type"], "options": filled}]
@@ -125,9 +127,6 @@ class Commands:
         resolved: dict[str, Any],
         focused: str | None,
     ) -> list[dict[str, Any]]:
-        known = {option["name"] for option in options}
-        if unknown := set(values) - known:
-            raise CannotInvoke(f"unknown option {sorted(unknown)[0]!r}")
         filled = []
         for option in options:
             if option["name"] not in values:
@@ -168,7 +167,7 @@ class Commands:
                     return str(role.id)
                 case _:
                     return str(value)
-        except (ValueError, KeyError):
+        except (ValueError, KeyError, TypeError, OverflowError):
             raise CannotInvoke(f"option {option['name']!r} does not take {value!r}") from None
 
     def _names(self) -> str:
@@ -202,6 +201,13 @@ class Commands:
 
 def _is_group(option: dict[str, Any]) -> bool:
     return option["type"] in (OptionType.SUB_COMMAND, OptionType.SUB_COMMAND_GROUP)
+
+
+def _no_such_option(path: str, name: str, options: list[dict[str, Any]]) -> str:
+    if not options:
+        return f"/{path} takes no options"
+    known = ", ".join(option["name"] for option in options)
+    return f"/{path} has no option {name!r}; it takes: {known}"
 
 
 def _check_count(bodies: list[dict[str, Any]]) -> None:

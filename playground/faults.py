@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -24,6 +25,34 @@ class Action(StrEnum):
 
 
 _ALIASES = {"store_then_502": Action.STORE_THEN_STATUS}
+
+
+_MOST = 1_000_000
+"""Of anything that a fault counts, seconds included: more is a slip of the pen."""
+
+
+def _anything(_: object) -> bool:
+    return True
+
+
+def _count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MOST
+
+
+def _seconds(value: object) -> bool:
+    return _count(value) or (isinstance(value, float) and 0 <= value <= _MOST)
+
+
+_EXPECTED: dict[str, tuple[str, Callable[[object], bool]]] = {
+    "times": (f"a whole number from 0 to {_MOST}", _count),
+    "skip": (f"a whole number from 0 to {_MOST}", _count),
+    "status": ("an HTTP status such as 502", lambda v: _count(v) and v in range(200, 600)),
+    "code": (f"a whole number from 0 to {_MOST}", _count),
+    "message": ("a string", lambda v: isinstance(v, str)),
+    "retry_after": (f"a number of seconds from 0 to {_MOST}", _seconds),
+    "everywhere": ("true or false", lambda v: isinstance(v, bool)),
+    "delay": (f"a number of seconds from 0 to {_MOST}", _seconds),
+}
 
 
 @dataclass
@@ -62,6 +91,10 @@ class Fault:
         except ValueError:
             actions = [*Action, *_ALIASES]
             raise ValueError(f"unknown action {name!r}; known: {', '.join(actions)}") from None
+        for field_, value in order.items():
+            expected, fits = _EXPECTED.get(field_, ("", _anything))
+            if not fits(value):
+                raise ValueError(f"{field_!r} must be {expected}, not {value!r}")
         return cls(**{**order, "match": pattern, "action": action})
 
     def describe(self) -> dict[str, Any]:

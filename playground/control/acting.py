@@ -6,7 +6,7 @@ from typing import Any
 
 from aiohttp import web
 
-from playground.control import views
+from playground.control import values, views
 from playground.control.answers import (
     ControlError,
     find_channel,
@@ -16,7 +16,7 @@ from playground.control.answers import (
     order,
     services_of,
 )
-from playground.drafts import Draft, read_content, read_draft
+from playground.drafts import CONTENT_LIMIT, Draft, read_content, read_draft
 from playground.records import Channel
 from playground.services import Services
 
@@ -35,19 +35,30 @@ async def _who_and_where(
 @routes.post("/messages")
 async def write(request: web.Request) -> web.Response:
     services, body, channel, member_id = await _who_and_where(request)
-    payload: dict[str, Any] = {"content": str(needed(body, "content"))}
+    payload: dict[str, Any] = {"content": _content(body)}
     if body.get("reply_to") is not None:
-        payload["message_reference"] = {"message_id": str(body["reply_to"])}
+        target = values.snowflake(body["reply_to"], "reply_to")
+        payload["message_reference"] = {"message_id": str(target)}
     draft: Draft = read_draft(payload)
     message = services.messages.send(channel, member_id, draft)
     return web.json_response(views.message(services, message), status=201)
+
+
+def _content(body: dict[str, Any]) -> str:
+    """What a member wrote. Discord's clients count before they send, and so does this."""
+    content = values.text(needed(body, "content"), "content").strip()
+    if len(content) > CONTENT_LIMIT:
+        raise ControlError(
+            f"the message is too long: {len(content)} of at most {CONTENT_LIMIT} characters"
+        )
+    return content
 
 
 @routes.patch("/messages")
 async def edit(request: web.Request) -> web.Response:
     services, body, channel, member_id = await _who_and_where(request)
     message = find_message(services, channel, needed(body, "message"))
-    changes = {"content": read_content({"content": str(needed(body, "content"))})}
+    changes = {"content": read_content({"content": _content(body)})}
     message = services.messages.edit(channel, message, member_id, changes)
     return web.json_response(views.message(services, message))
 

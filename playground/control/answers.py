@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable
+import math
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
 from aiohttp import web
 
 from playground.commands import CannotInvoke
+from playground.control import values
+from playground.control.values import ControlError
 from playground.errors import DiscordError
 from playground.records import Channel, Message
 from playground.services import SERVICES, Services
@@ -17,14 +20,6 @@ LONGEST_WAIT = 120.0
 """Seconds that one request may wait."""
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
-
-
-class ControlError(Exception):
-    """A request that makes no sense; the message says why."""
-
-    def __init__(self, message: str, status: int = 400) -> None:
-        super().__init__(message)
-        self.status = status
 
 
 @web.middleware
@@ -36,10 +31,23 @@ async def answer_as_json(request: web.Request, handler: Handler) -> web.StreamRe
     except CannotInvoke as error:
         return web.json_response({"error": str(error)}, status=400)
     except DiscordError as error:
-        body = {"error": error.message, "code": error.code, "details": error.errors}
+        body = {"error": said(error), "code": error.code, "details": error.errors}
         return web.json_response(body, status=error.status)
     except web.HTTPNotFound:
         return web.json_response({"error": f"no such path: {request.path}"}, status=404)
+
+
+def said(error: DiscordError) -> str:
+    """A refusal in words: Discord's message, and what it says about each field."""
+    return "; ".join([error.message, *_about_fields(error.errors or {}, "")])
+
+
+def _about_fields(errors: dict[str, Any], where: str) -> Iterator[str]:
+    for name, inner in errors.items():
+        if name == "_errors":
+            yield from (f"{where}: {each['message']}" for each in inner)
+        else:
+            yield from _about_fields(inner, f"{where}.{name}" if where else name)
 
 
 async def order(request: web.Request) -> dict[str, Any]:
@@ -85,9 +93,7 @@ def find_member(services: Services, given: object) -> int:
 
 
 def find_message(services: Services, channel: Channel, given: object) -> Message:
-    if not str(given).isdecimal():
-        raise ControlError(f"{given!r} is no message id")
-    return services.messages.get(channel, int(str(given)))
+    return services.messages.get(channel, values.snowflake(given, "message"))
 
 
 def seconds(given: object, default: float) -> float:
@@ -96,6 +102,8 @@ def seconds(given: object, default: float) -> float:
         value = default if given is None else float(str(given))
     except ValueError:
         raise ControlError(f"{given!r} is no number of seconds") from None
+    if math.isnan(value):
+        raise ControlError(f"{given!r} is no number of seconds")
     return min(max(value, 0.0), LONGEST_WAIT)
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from aiohttp import web
 
+from playground.control import values
 from playground.control.answers import (
     ControlError,
     find_channel,
@@ -20,6 +22,9 @@ from playground.ratelimits import Limit
 from playground.services import Services
 
 routes = web.RouteTableDef()
+
+LONGEST_TIMEOUT = 28 * 86_400.0
+"""Seconds. Source: Discord's API reference, "Modify Guild Member"."""
 
 
 @routes.post("/faults")
@@ -56,11 +61,16 @@ async def permissions(request: web.Request) -> web.Response:
     if channel.parent_id is not None:
         channel = world.channels[channel.parent_id]
     try:
-        allow, deny = bits(body.get("allow") or []), bits(body.get("deny") or [])
+        allow, deny = (bits(_rights(body, name)) for name in ("allow", "deny"))
     except ValueError as error:
         raise ControlError(str(error)) from None
     world.overwrite(channel, world.bot_id, allow, deny)
     return web.json_response({"permissions": str(world.permissions_of(world.bot_id, channel))})
+
+
+def _rights(body: dict[str, Any], name: str) -> list[str]:
+    given = body.get(name)
+    return [] if given is None else values.texts(given, name)
 
 
 @routes.post("/timeout")
@@ -69,7 +79,9 @@ async def timeout(request: web.Request) -> web.Response:
     given = body.get("member")
     user_id = services.world.bot_id if given is None else find_member(services, given)
     length = body.get("seconds")
-    services.world.time_out(user_id, None if length is None else float(length))
+    if length is not None:
+        length = min(values.number(length, "seconds"), LONGEST_TIMEOUT)
+    services.world.time_out(user_id, length)
     return web.json_response({"until": services.world.members[user_id].timed_out_until})
 
 
@@ -80,34 +92,65 @@ async def settings(request: web.Request) -> web.Response:
 
 @routes.patch("/settings")
 async def change_settings(request: web.Request) -> web.Response:
+    """Changes all that is asked for, or nothing when a part of it makes no sense."""
     services, body = services_of(request), await order(request)
+    changes: list[Callable[[], None]] = []
     for name, value in body.items():
         match name:
             case "nonce_window":
-                services.messages.nonce_window = float(value)
+                changes.append(_nonce_window(services, value))
             case "intents":
-                _set_intents(services, value)
+                changes.append(_intents(services, value))
             case "rate_limits":
-                _set_limits(services, value)
+                changes.append(_limits(services, value))
             case _:
                 raise ControlError(f"unknown setting {name!r}; known: {list(_settings(services))}")
+    for change in changes:
+        change()
     return web.json_response(_settings(services))
 
 
-def _set_intents(services: Services, switches: dict[str, Any]) -> None:
+def _nonce_window(services: Services, given: object) -> Callable[[], None]:
+    seconds = values.number(given, "nonce_window")
+
+    def change() -> None:
+        services.messages.nonce_window = seconds
+
+    return change
+
+
+def _intents(services: Services, given: object) -> Callable[[], None]:
+    known = list(services.world.portal)
+    switches = values.table(given, "intents", '{"message_content": false}')
     for name, enabled in switches.items():
-        if name not in services.world.portal:
-            raise ControlError(f"unknown intent {name!r}; known: {list(services.world.portal)}")
-        services.world.set_intent(name, bool(enabled))
+        if name not in known:
+            raise ControlError(f"unknown intent {name!r}; known: {known}")
+        values.flag(enabled, f"intents.{name}")
+
+    def change() -> None:
+        for name, enabled in switches.items():
+            services.world.set_intent(name, enabled)
+
+    return change
 
 
-def _set_limits(services: Services, limits: dict[str, Any]) -> None:
-    known = services.limits.limits
+def _limits(services: Services, given: object) -> Callable[[], None]:
+    known, wanted = services.limits.limits, dict[str, Limit]()
+    example = '{"count": 5, "per": 1}'
+    limits = values.table(given, "rate_limits", f'{{"messages": {example}}}')
     for name, limit in limits.items():
         if name not in known:
             raise ControlError(f"unknown limit {name!r}; known: {list(known)}")
-        known[name] = Limit(int(limit["count"]), float(limit["per"]))
-    services.limits.reset()
+        where = f"rate_limits.{name}"
+        limit = values.table(limit, where, example)
+        count = values.whole(limit.get("count"), f"{where}.count")
+        wanted[name] = Limit(count, values.number(limit.get("per"), f"{where}.per"))
+
+    def change() -> None:
+        known.update(wanted)
+        services.limits.reset()
+
+    return change
 
 
 def _settings(services: Services) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from typing import Any
 
 from aiohttp import web
 
+from playground.control import values
 from playground.control.answers import ControlError, needed, order, services_of
 from playground.services import Services
 
@@ -55,13 +56,15 @@ async def trouble(request: web.Request) -> web.Response:
             _send_to_all(services, 7, None)
         case "redeliver":
             message = body.get("message")
-            if not services.gateway.redeliver(None if message is None else int(message)):
+            key = None if message is None else values.snowflake(message, "message")
+            if not services.gateway.redeliver(key):
                 raise ControlError("there is no such message to deliver again", 404)
         case "invalidate":
-            _invalidate(services, bool(body.get("resumable", False)))
+            _invalidate(services, values.flag(body.get("resumable", False), "resumable"))
         case "silence":
+            answers = values.flag(body.get("answer", False), "answer")
             for session in services.gateway.sessions.values():
-                session.answers_heartbeats = bool(body.get("answer", False))
+                session.answers_heartbeats = answers
         case _:
             raise ControlError(
                 f"unknown action {action!r}; known: disconnect, reconnect, redeliver, invalidate,"
@@ -71,11 +74,15 @@ async def trouble(request: web.Request) -> web.Response:
 
 
 def _disconnect(services: Services, body: dict[str, Any]) -> None:
-    services.gateway.refusing_until = time.monotonic() + float(body.get("outage", 0))
+    outage = values.number(body.get("outage", 0), "outage")
+    replay = values.whole(body.get("replay", 0), "replay")
+    code = values.whole(body.get("code", 4000), "code", least=1000)
+    abort = values.flag(body.get("abort", False), "abort")
+    services.gateway.refusing_until = time.monotonic() + outage
     for session in services.gateway.sessions.values():
-        session.replay_extra = int(body.get("replay", 0))
+        session.replay_extra = replay
         if session.connection is not None:
-            session.connection.close(int(body.get("code", 4000)), abort=bool(body.get("abort")))
+            session.connection.close(code, abort=abort)
 
 
 def _invalidate(services: Services, resumable: bool) -> None:

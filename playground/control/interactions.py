@@ -6,7 +6,7 @@ from typing import Any
 
 from aiohttp import web
 
-from playground.control import views
+from playground.control import values, views
 from playground.control.answers import (
     ControlError,
     find_channel,
@@ -63,11 +63,16 @@ async def _who_and_where(
 async def command(request: web.Request) -> web.Response:
     services, body, channel, member_id = await _who_and_where(request)
     name = str(needed(body, "name"))
-    data = services.commands.invocation(name, dict(body.get("options") or {}))
+    data = services.commands.invocation(name, _options(body))
     _check_rights(services, channel, member_id, int(data["id"]))
     kind = InteractionType.COMMAND
     interaction = services.interactions.start(kind, name.lstrip("/"), channel, member_id, data)
     return await _answered(services, interaction, seconds(body.get("wait"), DEFAULT_WAIT))
+
+
+def _options(body: dict[str, Any]) -> dict[str, Any]:
+    given = body.get("options")
+    return {} if given is None else values.table(given, "options")
 
 
 def _check_rights(services: Services, channel: Channel, member_id: int, key: int) -> None:
@@ -82,7 +87,7 @@ def _check_rights(services: Services, channel: Channel, member_id: int, key: int
 async def autocomplete(request: web.Request) -> web.Response:
     services, body, channel, member_id = await _who_and_where(request)
     name, focused = str(needed(body, "name")), str(needed(body, "focused"))
-    data = services.commands.invocation(name, dict(body.get("options") or {}), focused)
+    data = services.commands.invocation(name, _options(body), focused)
     kind = InteractionType.AUTOCOMPLETE
     interaction = services.interactions.start(kind, name, channel, member_id, data)
     return await _answered(services, interaction, seconds(body.get("wait"), DEFAULT_WAIT))
@@ -91,11 +96,12 @@ async def autocomplete(request: web.Request) -> web.Response:
 @routes.post("/components")
 async def component(request: web.Request) -> web.Response:
     services, body, channel, member_id = await _who_and_where(request)
-    given, custom_id = str(needed(body, "message")), str(needed(body, "custom_id"))
-    if not given.isdecimal():
-        raise ControlError(f"{given!r} is no message id")
-    message = services.interactions.ephemeral(int(given), member_id)
-    message = message or services.messages.get(channel, int(given))
+    given, custom_id = (
+        values.snowflake(needed(body, "message"), "message"),
+        str(needed(body, "custom_id")),
+    )
+    message = services.interactions.ephemeral(given, member_id)
+    message = message or services.messages.get(channel, given)
     part = _find_component(message.components, custom_id)
     if part is None:
         raise ControlError(f"the message has no component {custom_id!r}", 404)
@@ -103,7 +109,7 @@ async def component(request: web.Request) -> web.Response:
         raise ControlError(f"{custom_id!r} is disabled", 409)
     data = {"custom_id": custom_id, "component_type": part["type"]}
     if body.get("values") is not None:
-        data["values"] = list(body["values"])
+        data["values"] = values.texts(body["values"], "values")
     kind = InteractionType.COMPONENT
     interaction = services.interactions.start(kind, custom_id, channel, member_id, data, message)
     return await _answered(services, interaction, seconds(body.get("wait"), DEFAULT_WAIT))

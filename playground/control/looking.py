@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from aiohttp import web
 
-from playground.control import views
+from playground.control import values, views
 from playground.control.answers import (
     ControlError,
     find_channel,
@@ -33,7 +34,7 @@ async def messages(request: web.Request) -> web.Response:
     channel = find_channel(services, request.match_info["channel"])
     query = request.query
     after, before, count, limit = (
-        _number(query.get(name)) for name in ("after", "before", "count", "limit")
+        _number(query, name) for name in ("after", "before", "count", "limit")
     )
     author = _author(services, query.get("author"))
     deleted = query.get("deleted", "0") not in ("0", "false", "")
@@ -77,12 +78,10 @@ def _author(services: Services, given: str | None) -> int | None:
     return services.world.bot_id if given == "bot" else find_member(services, given)
 
 
-def _number(given: str | None) -> int | None:
-    if given is None:
-        return None
-    if not given.isdecimal():
-        raise ControlError(f"{given!r} is no number")
-    return int(given)
+def _number(query: Mapping[str, str], name: str) -> int | None:
+    """An id or a count: both are digits that SQLite can hold."""
+    given = query.get(name)
+    return None if given is None else values.snowflake(given, name)
 
 
 @routes.get("/channels/{channel}/typing")
@@ -102,7 +101,7 @@ async def requests(request: web.Request) -> web.Response:
     services = services_of(request)
     try:
         found = services.log.find(
-            request.query.get("match", ""), _number(request.query.get("since")) or 0
+            request.query.get("match", ""), _number(request.query, "since") or 0
         )
     except re.error as error:
         raise ControlError(f"'match' is no regular expression: {error}") from None

@@ -81,7 +81,7 @@ def _reply(services: Services, record: Message) -> Json:
         "id": str(target.id),
         "deleted": False,
         "author": _author(services, target),
-        "content": target.content[:200],
+        "content": target.content,
     }
 
 

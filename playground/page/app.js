@@ -8,7 +8,7 @@ import { continues, messageItem } from "./message.js";
 const $ = (id) => document.getElementById(id);
 const PAGE = 100;
 const NEAR_END_PX = 80;
-const TRIES = ["Nova, roll 2d6", "Nova, tell me a story", "Nova, what can you do?"];
+const TRIES = ["roll 2d6", "tell me a story", "what can you do?"];
 
 const app = {
   state: { members: [], channels: [], commands: [], bot: { name: "Everturn", online: true } },
@@ -132,6 +132,18 @@ function fromAddress() {
   return all.find((c) => c.id === wanted || c.name === wanted) ?? all.find((c) => c.kind === "text");
 }
 
+const narrow = matchMedia("(max-width: 720px)"); // as in style.css
+narrow.addEventListener("change", () => { composer.box.placeholder = placeholder(app.channel); });
+
+function placeholder(channel) {
+  const where = `Message ${channel.kind === "text" ? "#" : ""}${label(channel)} as ${app.me.name}`;
+  const answered = channel.kind === "dm" || !channel.bot_may_write;
+  if (answered) return where;
+  const bot = app.state.bot.name;
+  if (narrow.matches) return `Name the persona or @${bot}`;
+  return `${where}: mention @${bot} or call its persona by name`;
+}
+
 async function open(channel, { keep = false } = {}) {
   app.channel = channel;
   menu(false);
@@ -141,7 +153,7 @@ async function open(channel, { keep = false } = {}) {
   $("title").textContent = `${sign(channel)} ${label(channel)}`;
   document.title = `${label(channel)} · Everturn playground`;
   $("topic").textContent = channel.topic ?? "";
-  composer.box.placeholder = `Message ${channel.kind === "text" ? "#" : ""}${label(channel)} as ${app.me.name}`;
+  composer.box.placeholder = placeholder(channel);
   composer.answer(null);
   drawChannels();
   if (!keep) {
@@ -267,10 +279,13 @@ function drawEmpty(empty) {
   $("empty").hidden = !empty;
   if (!empty || !app.channel) return;
   const silent = !app.channel.bot_may_write;
+  const direct = app.channel.kind === "dm";
   const hint = silent
     ? "The bot reads this channel and has no permission to answer in it."
-    : "Call the persona by name, mention the bot, or reply to one of its messages.";
-  const tries = silent ? [] : TRIES;
+    : direct
+      ? "What you write here is answered: no name and no mention is needed."
+      : `Call the persona by name, mention @${app.state.bot.name}, or reply to one of its messages.`;
+  const tries = silent ? [] : TRIES.map((text) => (direct ? text : `Nova, ${text}`));
   $("empty").replaceChildren(
     element("h3", {}, `${sign(app.channel)} ${label(app.channel)}`),
     element("p", {}, hint),
@@ -281,20 +296,24 @@ function drawEmpty(empty) {
 
 // scrolling
 
-const nearEnd = () => {
-  const box = $("scroller");
-  return box.scrollHeight - box.scrollTop - box.clientHeight < NEAR_END_PX;
-};
+let atEnd = true; // where the reader was, before the room or the log changed its height
 
 function toEnd() {
   $("scroller").scrollTop = $("scroller").scrollHeight;
   $("jump").hidden = true;
+  atEnd = true;
 }
+
+const heights = new ResizeObserver(() => { if (atEnd) toEnd(); });
+heights.observe($("scroller"));
+heights.observe($("log"));
 
 $("jump").addEventListener("click", toEnd);
 $("scroller").addEventListener("scroll", () => {
-  if (nearEnd()) $("jump").hidden = true;
-  if ($("scroller").scrollTop < NEAR_END_PX) loadOlder();
+  const { scrollHeight, scrollTop, clientHeight } = $("scroller");
+  atEnd = scrollHeight - scrollTop - clientHeight < NEAR_END_PX;
+  if (atEnd) $("jump").hidden = true;
+  if (scrollTop < NEAR_END_PX) loadOlder();
 });
 
 // changes
@@ -316,10 +335,10 @@ function onMessage({ message, only_for: member, typing }) {
 }
 
 function redraw(message) {
-  const follow_ = nearEnd() || message.author.id === app.me.id;
+  const isMine = message.author.id === app.me.id;
   const isNew = !drawn.has(message.id);
   drawLog();
-  if (follow_) toEnd();
+  if (atEnd || (isNew && isMine)) toEnd();
   else if (isNew) $("jump").hidden = false;
 }
 
@@ -355,6 +374,7 @@ async function onChange(change) {
     case "state":
       readState(change.state);
       app.channel = app.state.channels.find((c) => c.id === app.channel?.id) ?? fromAddress();
+      composer.box.placeholder = placeholder(app.channel);
       drawLog();
       break;
     case "message": onMessage(change); break;

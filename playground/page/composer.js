@@ -1,8 +1,9 @@
-// The box to type in: messages, replies, slash commands.
+// The box to type in: messages, replies, mentions, slash commands.
 
 import { Refused } from "./api.js";
 import { flatten, matching, parse } from "./commands.js";
-import { element } from "./dom.js";
+import { avatar, element } from "./dom.js";
+import { begun, withMentions } from "./mentions.js";
 
 const $ = (id) => document.getElementById(id);
 
@@ -48,32 +49,69 @@ export class Composer {
 
   refresh() {
     this.complain(null);
-    this.box.style.height = "auto";
-    this.box.style.height = `${this.box.scrollHeight}px`;
+    this.grow();
     $("send").disabled = !this.box.value.trim();
-    const typed = this.box.value;
-    const slash = typed.startsWith("/") && !typed.includes("\n");
-    this.offer(slash ? matching(flatten(this.app.state.commands), typed) : []);
+    this.chosen = 0;
+    this.offer(this.suggestions());
   }
 
-  offer(commands) {
-    this.offered = commands;
-    this.chosen = Math.min(this.chosen, Math.max(commands.length - 1, 0));
-    this.list.hidden = !commands.length;
-    this.list.replaceChildren(...commands.map((command, index) => element(
+  // As high as its text. The frame is held meanwhile, or the log above would lose its place.
+  grow() {
+    const frame = this.box.parentElement;
+    frame.style.minHeight = `${frame.offsetHeight}px`;
+    this.box.style.height = "auto";
+    this.box.style.height = `${this.box.scrollHeight}px`;
+    frame.style.minHeight = "";
+  }
+
+  get people() {
+    return [this.app.state.bot, ...this.app.state.members];
+  }
+
+  // Each {show: what the list has, from, to, text: what it puts in there, complete: nothing to add}.
+  suggestions() {
+    const typed = this.box.value;
+    if (typed.startsWith("/")) return typed.includes("\n") ? [] : this.commands(typed);
+    const caret = this.box.selectionEnd;
+    const mention = begun(typed, caret, this.people);
+    return (mention?.people ?? []).map((person) => ({
+      show: [avatar(person), element("b", {}, person.name)],
+      from: mention.from,
+      to: caret,
+      text: `@${person.name} `,
+      complete: typed.slice(mention.from, caret).toLowerCase() === `@${person.name.toLowerCase()}`,
+    }));
+  }
+
+  commands(typed) {
+    return matching(flatten(this.app.state.commands), typed).map((command) => ({
+      show: [
+        element("b", {}, `/${command.path}`),
+        ...command.options.map((o) => element("code", {}, o.required ? `${o.name}:` : `[${o.name}:]`)),
+        element("span", {}, command.description),
+      ],
+      from: 0,
+      to: typed.length,
+      text: `/${command.path} ${command.options.length ? `${command.options[0].name}:` : ""}`,
+      complete: `${typed.trim()} `.startsWith(`/${command.path} `),
+    }));
+  }
+
+  offer(suggestions) {
+    this.offered = suggestions;
+    this.list.hidden = !suggestions.length;
+    this.list.replaceChildren(...suggestions.map((suggestion, index) => element(
       "li",
       {
         id: `suggestion-${index}`,
         role: "option",
         "aria-selected": String(index === this.chosen),
-        onmousedown: (event) => { event.preventDefault(); this.take(index); },
+        onmousedown: (event) => { event.preventDefault(); this.take(suggestion); },
       },
-      element("b", {}, `/${command.path}`),
-      ...command.options.map((o) => element("code", {}, o.required ? `${o.name}:` : `[${o.name}:]`)),
-      element("span", {}, command.description),
+      ...suggestion.show,
     )));
-    this.box.setAttribute("aria-expanded", String(commands.length > 0));
-    if (commands.length) {
+    this.box.setAttribute("aria-expanded", String(suggestions.length > 0));
+    if (suggestions.length) {
       this.box.setAttribute("aria-activedescendant", `suggestion-${this.chosen}`);
       this.list.children[this.chosen].scrollIntoView({ block: "nearest" });
     } else {
@@ -81,15 +119,14 @@ export class Composer {
     }
   }
 
-  take(index) {
-    const command = this.offered[index];
-    const first = command.options[0];
-    this.fill(`/${command.path}${first ? ` ${first.name}:` : " "}`);
+  take({ from, to, text }) {
+    this.box.setRangeText(text, from, to, "end");
+    this.refresh();
+    this.box.focus();
   }
 
   key(event) {
     if (event.isComposing) return;
-    const typed = this.box.value.trim();
     const choosing = this.offered.length > 0;
     if (choosing && (event.key === "ArrowDown" || event.key === "ArrowUp")) {
       event.preventDefault();
@@ -97,16 +134,15 @@ export class Composer {
       this.chosen = (this.chosen + step) % this.offered.length;
       this.offer(this.offered);
     } else if (event.key === "Escape") {
-      this.offer([]);
-      this.answer(null);
+      if (choosing) this.offer([]);
+      else this.answer(null);
     } else if (choosing && event.key === "Tab") {
       event.preventDefault();
-      this.take(this.chosen);
+      this.take(this.offered[this.chosen]);
     } else if (event.key === "Enter" && !event.shiftKey) {
       event.preventDefault();
-      const command = this.offered[this.chosen];
-      const complete = !command || typed === `/${command.path}` || typed.startsWith(`/${command.path} `);
-      if (choosing && !complete) this.take(this.chosen);
+      const suggestion = this.offered[this.chosen];
+      if (choosing && !suggestion.complete) this.take(suggestion);
       else this.submit();
     }
   }
@@ -117,7 +153,7 @@ export class Composer {
     this.offer([]);
     try {
       if (typed.startsWith("/")) await this.submitCommand(typed);
-      else await this.app.post(typed, this.replyTo?.id);
+      else await this.app.post(withMentions(typed, this.people), this.replyTo?.id);
     } catch (error) {
       const reason = error instanceof Refused ? error.message : "the playground does not answer";
       this.complain(`Not sent: ${reason}`);

@@ -10,6 +10,14 @@ export function markdown(text, names) {
   return root;
 }
 
+// The text alone on one line, without markers; what is behind a spoiler stays there.
+export function plain(text, names) {
+  const root = markdown(text, names);
+  for (const hidden of root.querySelectorAll(".spoiler")) hidden.textContent = "███";
+  const words = [...root.childNodes].map((node) => node.textContent).join(" ");
+  return words.replace(/\s+/g, " ").trim();
+}
+
 const FENCE = /^ {0,3}(`{3,})([^`\n]*)$/;
 
 function blocks(text, names) {

@@ -1,7 +1,7 @@
 // One message as a list item.
 
 import { avatar, element } from "./dom.js";
-import { markdown } from "./markdown.js";
+import { markdown, plain } from "./markdown.js";
 
 const GROUP_MS = 7 * 60 * 1000;
 
@@ -15,9 +15,14 @@ export function continues(message, before) {
     !message.interaction &&
     !isSystem(before) &&
     before.ephemeral === message.ephemeral &&
+    ofTheSameTurn(message, before) &&
     new Date(message.created_at) - new Date(before.created_at) < GROUP_MS
   );
 }
+
+// The head has the link to the turn, so a new turn has a new head. Notices are of no turn.
+const ofTheSameTurn = (message, before) =>
+  !message.turn || message.turn.workflow_id === before.turn?.workflow_id;
 
 export const isSystem = (message) => ["pinned", "thread_created"].includes(message.type);
 
@@ -43,8 +48,7 @@ export function messageItem(message, first, context) {
       reactions(message, context),
       message.ephemeral ? onlyYou(message, context) : null,
     ),
-    first ? null : element("span", { class: "side" }, turnLink(message)),
-    actions(message, context),
+    actions(message, context, first ? null : turnLink(message)),
   );
 }
 
@@ -69,8 +73,10 @@ function replyLine(message, context) {
   }
   const show = () => context.act.show(target.id);
   return element("button", { type: "button", class: "reply", onclick: show },
-    element("b", {}, target.author.name), element("span", {}, target.content || "…"));
+    element("b", {}, target.author.name), element("span", {}, preview(target, context) || "…"));
 }
+
+const preview = (target, { names }) => [...plain(target.content, names)].slice(0, 200).join("");
 
 function head(message, time, short) {
   return element(
@@ -179,7 +185,8 @@ function onlyYou(message, context) {
 
 const QUICK = ["👍", "❤️", "😂"];
 
-function actions(message, context) {
+// `turn`: the link of a message that has no head to hold it.
+function actions(message, context, turn) {
   if (message.ephemeral || message.thinking) return null;
   const { act, me } = context;
   const button = (label, text, onclick) =>
@@ -187,6 +194,7 @@ function actions(message, context) {
   return element(
     "div",
     { class: "actions" },
+    turn,
     ...QUICK.map((emoji) => button(`React with ${emoji}`, emoji, () => act.react(message, emoji, false))),
     button("Reply", "Reply", () => act.reply(message)),
     message.author.id === me.id ? button("Delete", "Delete", () => act.remove(message)) : null,

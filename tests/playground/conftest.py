@@ -65,7 +65,7 @@ class Bot(discord.Client):
         self.typing_seen: list[int] = []
         self.task: asyncio.Task[None] | None = None
 
-    async def before_identify_hook(self, shard_id: int | None, *, initial: bool) -> None:
+    async def before_identify_hook(self, shard_id: int | None, *, initial: bool = False) -> None:
         """discord.py waits five seconds before a second IDENTIFY; nobody counts them here."""
 
     async def on_message(self, message: discord.Message) -> None:
