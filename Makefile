@@ -3,9 +3,10 @@
 VENV := .venv
 BIN := $(VENV)/bin
 
-# The first Python on this machine that is new enough; `make PYTHON=/path/to/python3` names another.
-PYTHON ?= $(firstword $(foreach p,python3 python3.13 python3.12 python3.11,\
-	$(shell $(p) -c 'import sys; print("$(p)" if sys.version_info >= (3, 11) else "")' 2>/dev/null)))
+# `make PYTHON=/path/to/python3` names the Python to use. Without it, the first of these that is new
+# enough; each is asked only when .venv has to be made, since that takes seconds where it is a shim.
+PYTHON ?=
+CANDIDATES := python3 python3.13 python3.12 python3.11
 
 # A .venv whose Python has gone (an upgrade), or that was made elsewhere (a moved folder, whose
 # scripts still name the old place), is made again.
@@ -27,8 +28,8 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 .PHONY: help run test lint format bench lock clean
 
 help:
-	@echo "make run     start everything on this machine (options of 'everturn up': make run ARGS=…)"
-	@echo "make test    run the tests"
+	@echo "make run     start everything on this machine"
+	@echo "make test    run the tests (or some of them: make test ARGS=tests/worker)"
 	@echo "make lint    check style, types and the direction of imports"
 	@echo "make bench   measure against a bare skeleton"
 	@echo "make format  format the sources"
@@ -36,7 +37,7 @@ help:
 	@echo "make clean   remove .venv and caches"
 
 run: $(READY)
-	@$(BIN)/everturn up $(ARGS)
+	@$(BIN)/everturn up
 
 test: $(VENV)/.ready-dev
 	@$(BIN)/python -m pytest $(ARGS)
@@ -58,26 +59,30 @@ bench: $(VENV)/.ready-dev
 	@$(BIN)/python -m bench $(ARGS)
 
 $(VENV)/pyvenv.cfg:
-	@if [ -z "$(PYTHON)" ]; then \
-		echo "Everturn needs Python 3.11 or newer: install it, or name it with make PYTHON=…" >&2; \
-		exit 1; fi
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
-		echo "$(PYTHON) is too old or no Python: Everturn needs 3.11 or newer" >&2; exit 1; }
-	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { \
-		echo "$(PYTHON) has no venv module: install it (Debian, Ubuntu: apt install python3-venv)" >&2; \
-		exit 1; }
-	@echo "Making $(VENV) with $$($(PYTHON) --version) …"
-	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
+	@echo "Making $(VENV) …"
+	@is_new() { "$$1" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; }; \
+	fail() { echo "$$1" >&2; exit 1; }; \
+	python='$(PYTHON)'; \
+	if [ -n "$$python" ]; then \
+		is_new "$$python" || fail "$$python is too old or no Python: Everturn needs 3.11 or newer"; \
+	else \
+		for each in $(CANDIDATES); do if is_new $$each; then python=$$each; break; fi; done; \
+		[ -n "$$python" ] || \
+			fail "Everturn needs Python 3.11 or newer: install it, or name it with make PYTHON=…"; \
+	fi; \
+	"$$python" -c 'import venv, ensurepip' 2>/dev/null || \
+		fail "$$python has no venv module: install it (Debian, Ubuntu: apt install python3-venv)"; \
+	"$$python" -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
 	@echo "$(CURDIR)" > $(VENV)/.place
 
 $(VENV)/.ready-run: requirements.lock pyproject.toml | $(VENV)/pyvenv.cfg
-	@echo "Installing what Everturn needs (a minute or two, once) …"
+	@echo "Installing what Everturn needs (one to two minutes, once) …"
 	@$(PIP) --requirement requirements.lock
 	@$(PIP) --no-deps --no-build-isolation --editable .
 	@touch $@
 
 $(VENV)/.ready-dev: requirements-dev.lock pyproject.toml | $(VENV)/pyvenv.cfg
-	@echo "Installing what Everturn and its tests need (a minute or two, once) …"
+	@echo "Installing what Everturn and its tests need (one to two minutes, once) …"
 	@$(PIP) --requirement requirements-dev.lock
 	@$(PIP) --no-deps --no-build-isolation --editable .
 	@touch $@

@@ -17,6 +17,12 @@ _NOT_FOR_ASYNCPG = {"channel_binding", "gssencmode", "connect_timeout", "keepali
 them to the server, which refuses what it does not know."""
 
 
+_POSTGRES_FORM = (
+    "write postgresql://user:password@host:5432/name, with special characters of the password "
+    "percent-encoded"
+)
+
+
 @dataclass(frozen=True)
 class DatabaseAddress:
     """Where the database is. `str()` is safe to print: it never contains the password."""
@@ -41,34 +47,43 @@ class DatabaseAddress:
 
 
 def parse_address(url: str) -> DatabaseAddress:
-    """Read `sqlite:///path`, `postgresql://…`, `postgres://…` or a bare path.
+    """Read `sqlite:///path`, `postgresql://…`, `postgres://…` or a path that is clearly one.
 
-    As in SQLAlchemy, `sqlite:///name` is relative and `sqlite:////name` absolute. Raises
-    StorageError for anything else; the message never repeats the whole address.
+    As in SQLAlchemy, `sqlite:///name` is relative and `sqlite:////name` absolute. A bare path
+    begins with `/`, `./`, `../` or `~/` and holds no `@`: anything else may be an address whose
+    scheme was forgotten, and a password must not become the name of a folder. Raises StorageError
+    for it; the message repeats nothing of the value.
     """
     text = url.strip()
     if not text:
-        raise StorageError("DATABASE_URL is empty: give a file path or postgresql://…")
+        raise _invalid("it is empty")
     scheme, separator, rest = text.partition("://")
-    if not separator:
-        return _sqlite(text)
+    if not separator or not scheme.replace("+", "").isalnum():
+        if _is_path(text):
+            return _sqlite(text)
+        raise _invalid("it begins with postgresql:// or sqlite:///")
     scheme = scheme.lower()
     if scheme in _SQLITE:
         if not rest.startswith("/"):
-            raise StorageError("DATABASE_URL: write sqlite:/// with three slashes, then the path")
+            raise _invalid("write sqlite:/// with three slashes, then the path")
         return _sqlite(unquote(rest[1:]))
     if scheme in _POSTGRES:
         return _postgres(rest)
-    raise StorageError(
-        f"DATABASE_URL: {scheme[:20]}:// is not supported; use sqlite:///path or postgresql://…"
-    )
+    raise _invalid("it begins with postgresql:// or sqlite:///")
+
+
+def _invalid(what: str) -> StorageError:
+    return StorageError(f"DATABASE_URL is not valid: {what}", lasting=True)
+
+
+def _is_path(text: str) -> bool:
+    begins = text.startswith(("/", "./", "../", "~/")) and not text.startswith("//")
+    return begins and "@" not in text
 
 
 def _sqlite(path: str) -> DatabaseAddress:
     if not path or ":memory:" in path:
-        raise StorageError(
-            "DATABASE_URL: SQLite needs a file, since bot and worker share it: sqlite:///path"
-        )
+        raise _invalid("SQLite needs a file, since bot and worker share it: sqlite:///path")
     full = Path(os.path.abspath(Path(path).expanduser()))
     return DatabaseAddress("sqlite", path=full, shown=str(full))
 
@@ -80,11 +95,16 @@ def _postgres(rest: str) -> DatabaseAddress:
     except ValueError:
         # a comma separates several hosts, which only asyncpg itself understands
         if "," not in rest:
-            raise StorageError(
-                "DATABASE_URL is malformed: write postgresql://user:password@host:5432/name, with "
-                "special characters of the password percent-encoded"
-            ) from None
-        parts, port = urlsplit(f"postgresql://{rest}"), None
+            raise _invalid(_POSTGRES_FORM) from None
+        try:
+            parts, port = urlsplit(f"postgresql://{rest}"), None
+        except ValueError:
+            raise _invalid(_POSTGRES_FORM) from None
+    # A `/`, `?` or `#` in a password ends the host too early: the rest of the password would be
+    # taken for the database's name, and shown.
+    beyond = parts.path + parts.fragment
+    if "@" in beyond or ("@" in parts.query and "@" not in parts.netloc):
+        raise _invalid(_POSTGRES_FORM)
     options = [
         (key, value)
         for key, value in parse_qsl(parts.query, keep_blank_values=True)

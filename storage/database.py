@@ -26,7 +26,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
 from storage.address import DatabaseAddress
-from storage.errors import StorageError, reason
+from storage.errors import StorageError, is_lasting, reason
 from storage.explain import explain, passes
 
 T = TypeVar("T")
@@ -114,7 +114,8 @@ def _sqlite(address: DatabaseAddress) -> AsyncEngine:
         os.close(os.open(address.path, os.O_RDWR | os.O_CREAT, 0o600))
     except OSError as error:
         raise StorageError(
-            f"{address} cannot be opened ({reason(error)}): choose a file that this user may write"
+            f"{address} cannot be opened ({reason(error)}): choose a file that this user may write",
+            lasting=is_lasting(error),
         ) from None
 
     engine = create_async_engine(
@@ -156,7 +157,9 @@ def _postgres(address: DatabaseAddress) -> AsyncEngine:
                 server_settings={"application_name": "everturn"},
             )
         except ValueError as error:
-            raise StorageError(f"DATABASE_URL is malformed: {address.redact(str(error))}") from None
+            raise StorageError(
+                f"DATABASE_URL is not valid: {address.redact(str(error))}", lasting=True
+            ) from None
 
     return create_async_engine(
         "postgresql+asyncpg://",

@@ -6,7 +6,14 @@ import errno
 
 
 class StorageError(Exception):
-    """What is wrong with the database, and what to do."""
+    """What is wrong with the database, and what to do.
+
+    `lasting`: no attempt mends it, somebody has to change something first.
+    """
+
+    def __init__(self, message: str, *, lasting: bool = False) -> None:
+        super().__init__(message)
+        self.lasting = lasting
 
 
 class BlobMissing(StorageError):
@@ -26,6 +33,26 @@ class TranscriptMissing(StorageError):
 
 class PersonaMissing(StorageError):
     """No persona with this id, or none that is main."""
+
+
+_LASTING = frozenset(
+    {
+        errno.EACCES,
+        errno.EEXIST,
+        errno.EISDIR,
+        errno.ELOOP,
+        errno.ENAMETOOLONG,
+        errno.ENOTDIR,
+        errno.EPERM,
+        errno.EROFS,
+    }
+)
+"""What the place itself is like. A full disk or a lack of file handles, for one, may pass."""
+
+
+def is_lasting(error: OSError) -> bool:
+    """Whether the next attempt at the same file or folder would fail the same way."""
+    return error.errno in _LASTING
 
 
 def reason(error: OSError) -> str:

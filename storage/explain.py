@@ -40,6 +40,18 @@ _POSTGRES_ADVICE = {
     "25006": "is read-only: point DATABASE_URL at the primary",
 }
 
+_LASTING = {
+    "unable to open database file",
+    "file is not a database",
+    "malformed",
+    "readonly database",
+    "28P01",
+    "28000",
+    "3D000",
+    "42501",
+}
+"""Those of the above that no attempt mends."""
+
 
 def explain(error: BaseException, address: DatabaseAddress) -> StorageError:
     """The one line for an operator. Never contains the password, a statement or its values."""
@@ -47,12 +59,12 @@ def explain(error: BaseException, address: DatabaseAddress) -> StorageError:
     for cause in chain:
         state = getattr(cause, "sqlstate", None)
         if isinstance(state, str) and state in _POSTGRES_ADVICE:
-            return StorageError(f"{address} {_POSTGRES_ADVICE[state]}")
+            return StorageError(f"{address} {_POSTGRES_ADVICE[state]}", lasting=state in _LASTING)
         if isinstance(cause, sqlite3.Error):
             words = str(cause).lower()
             for part, advice in _SQLITE_ADVICE.items():
                 if part in words:
-                    return StorageError(f"{address} {advice}")
+                    return StorageError(f"{address} {advice}", lasting=part in _LASTING)
     for cause in chain:
         if isinstance(cause, socket.gaierror):
             return StorageError(f"{address} cannot be found: its host name does not resolve")

@@ -46,7 +46,8 @@ async def _migrate(database: Database, connection: AsyncConnection) -> None:
     if current is not None and current not in REVISIONS:
         raise StorageError(
             f"{database.address} was written by a newer Everturn (revision {current[:40]}, this "
-            f"one knows {REVISIONS[-1]}); upgrade, or point DATABASE_URL elsewhere"
+            f"one knows {REVISIONS[-1]}); upgrade, or point DATABASE_URL elsewhere",
+            lasting=True,
         )
     await connection.run_sync(_upgrade)
 

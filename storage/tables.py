@@ -78,9 +78,6 @@ personas = Table(
     Column("is_main", Boolean, nullable=False),
     Column("prompt", Text, nullable=False),
     Column("triggers", JSON, nullable=False),
-    Column("avatar_url", Text),
-    # whose memories it shares: its own id, or the id of the persona it was copied from
-    Column("lineage", Integer, nullable=False),
     # the file that it was seeded from
     Column("source", String(255)),
     # when its file was found to be gone; the row stays, for turns in flight and for its return

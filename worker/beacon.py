@@ -18,6 +18,11 @@ if TYPE_CHECKING:
     from temporalio.client import Client
 
 INTERVAL = timedelta(seconds=10)
+ASKING = timedelta(seconds=5)
+"""For the answer to one question."""
+MISSES = 2
+"""So many questions in a row without an answer deserve a warning. On a busy machine one is late
+now and then, and nothing is wrong."""
 STALE_AFTER = timedelta(seconds=45)
 """Four missed touches: longer than any pause of a healthy process."""
 
@@ -40,18 +45,42 @@ async def keep_lit(path: Path, client: Client) -> None:
     """Touch `path` now, and again every 10 s for as long as Temporal answers. Never returns."""
     # Here, so that a health check, which only looks at the file, stays cheap.
     import structlog
-    from temporalio.service import RPCError
 
     log = structlog.get_logger(__name__)
+    misses = 0
     while True:
-        try:
-            if await client.service_client.check_health(timeout=timedelta(seconds=5)):
+        why = await _ask(client)
+        if why is None:
+            if misses >= MISSES:
+                log.info("temporal.reachable")
+            misses = 0
+            try:
                 _touch(path)
-        except RPCError as error:
-            log.warning("temporal.unreachable", status=error.status.name.lower())
-        except OSError as error:
-            log.warning("beacon.unwritable", reason=error.strerror)
+            except OSError as error:
+                log.warning("beacon.unwritable", reason=error.strerror)
+        else:
+            misses += 1
+            if misses >= MISSES:
+                log.warning("temporal.unreachable", reason=f"{why}, {misses} times in a row")
         await asyncio.sleep(INTERVAL.total_seconds())
+
+
+async def _ask(client: Client) -> str | None:
+    """None when Temporal answers that it is well; else, in words, what came instead."""
+    from temporalio.service import RPCError, RPCStatusCode
+
+    try:
+        if await client.service_client.check_health(timeout=ASKING):
+            return None
+    except RPCError as error:
+        match error.status:
+            case RPCStatusCode.CANCELLED | RPCStatusCode.DEADLINE_EXCEEDED:
+                return f"Temporal did not answer within {ASKING.total_seconds():.0f} s"
+            case RPCStatusCode.UNAVAILABLE:
+                return "Temporal cannot be reached"
+            case status:
+                return f"Temporal answered: {status.name.lower().replace('_', ' ')}"
+    return "Temporal answered that it is not well"
 
 
 def _touch(path: Path) -> None:

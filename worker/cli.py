@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from worker.errors import EXIT_FAILED, OperatorError
+from worker.errors import EXIT_CONFIGURATION, EXIT_FAILED, OperatorError
 
 if TYPE_CHECKING:
     from worker.settings import Settings
@@ -24,6 +24,24 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        version()
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    wanted: Annotated[
+        bool,
+        typer.Option(
+            "--version", help="Print the version.", callback=_print_version, is_eager=True
+        ),
+    ] = False,
+) -> None:
+    """AI personas on Discord whose every turn is a durable Temporal workflow."""
 
 
 @app.command()
@@ -183,7 +201,8 @@ def _foreseen(error: Exception) -> tuple[str | None, int]:
         from storage import StorageError
 
         if isinstance(error, StorageError):
-            return " ".join(str(error).split()), EXIT_FAILED
+            code = EXIT_CONFIGURATION if error.lasting else EXIT_FAILED
+            return " ".join(str(error).split()), code
     if "bot.errors" in sys.modules:
         from bot.errors import BotStartError
 

@@ -47,7 +47,7 @@ def connect_config(settings: Settings, environ: Mapping[str, str] | None = None)
     """
     variables = temporal_environment(environ)
     running = None if own_temporal(variables) else read_running(settings.home)
-    if running is not None:
+    if running is not None and running.temporal_address is not None:
         return {"target_host": running.temporal_address, "namespace": running.namespace}
     try:
         config: ClientConnectConfig = ClientConfig.load_client_connect_config(

@@ -26,10 +26,12 @@ class Running(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
-    temporal_address: str
+    temporal_address: str | None
+    """None: the operator's own, which their settings name."""
     namespace: str = "default"
     temporal_ui: str | None = None
     discord_api: str | None = None
+    chat_page: str | None = None
 
 
 def run_folder(home: Path) -> Path:
@@ -69,10 +71,15 @@ def up_lock(home: Path) -> Iterator[None]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
+            running = _read_file(home)
+            page = running.chat_page if running else None
+            chat = f" (its chat page is {page})" if page else ""
             raise OperatorError(
-                f"an `everturn up` runs already on {home}:"
+                f"an `everturn up` runs already on {home}{chat}:"
                 " stop it first, or set EVERTURN_HOME to another folder"
             ) from None
+        # One that was killed has left its addresses behind.
+        _running_file(home).unlink(missing_ok=True)
         yield
         _running_file(home).unlink(missing_ok=True)
 
@@ -91,10 +98,17 @@ def read_running(home: Path) -> Running | None:
             try:
                 fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
             except BlockingIOError:
-                return Running.model_validate_json(_running_file(home).read_bytes())
-    except (OSError, ValidationError):
+                return _read_file(home)
+    except OSError:
         return None
     return None
+
+
+def _read_file(home: Path) -> Running | None:
+    try:
+        return Running.model_validate_json(_running_file(home).read_bytes())
+    except (OSError, ValidationError):
+        return None
 
 
 def _running_file(home: Path) -> Path:

@@ -10,7 +10,6 @@ them, in `worker.connection`. They may stand in `.env` all the same.
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Mapping
 from datetime import timedelta
@@ -24,6 +23,7 @@ from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_vali
 from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
 
 from worker.errors import SettingsError
+from worker.names import misspelt, nearest
 
 if TYPE_CHECKING:
     from activities.generation.settings import GenerationSettings
@@ -51,6 +51,9 @@ TEMPORAL_NAMES = frozenset(
     }
 )
 """What `temporalio.envconfig` reads; beside them any `TEMPORAL_GRPC_META_<NAME>`."""
+
+TEMPORAL_SWITCHES = ("TEMPORAL_TLS", "TEMPORAL_TLS_DISABLE_HOST_VERIFICATION")
+"""Of the above, those that are true or false. `temporalio.envconfig` ignores any other value."""
 
 COMPOSE_NAMES = frozenset({"POSTGRES_PASSWORD"})
 """Read by `docker-compose.yml` from the same `.env`, and by nothing here."""
@@ -282,7 +285,11 @@ class Settings(BaseSettings):
     @property
     def database_url(self) -> str:
         """As `storage.open_storage` takes it."""
-        return self.database_choice or str(self.home / "everturn.db")
+        if self.database_choice:
+            return self.database_choice
+        from urllib.parse import quote
+
+        return f"sqlite:///{quote(str(self.home / 'everturn.db'))}"
 
     @property
     def provider(self) -> Provider:
@@ -401,6 +408,11 @@ def load_settings(
     for name in environ:
         if name.startswith("EVERTURN_") and name not in names:
             raise SettingsError(_unknown(name, names, "the environment"))
+        if name.startswith("TEMPORAL_") and (meant := misspelt(name, TEMPORAL_NAMES)):
+            raise SettingsError(f"unknown setting {name} in the environment: did you mean {meant}?")
+    for name in TEMPORAL_SWITCHES:
+        if merged.get(name, "true").lower() not in ("true", "false", "1", "0"):
+            raise SettingsError(f"{name} is not valid: it must be true or false")
     try:
         return Settings.model_validate({n: merged[n] for n in names if n in merged})
     except ValidationError as error:
@@ -468,8 +480,8 @@ def _read_env_file(env_file: Path | None, names: Mapping[str, str]) -> dict[str,
 
 
 def _unknown(name: str, known: Mapping[str, str] | set[str], where: str) -> str:
-    close = difflib.get_close_matches(name, sorted(known), n=1, cutoff=0.6)
-    hint = f"did you mean {close[0]}?" if close else "see .env.example for every name"
+    meant = nearest(name, known)
+    hint = f"did you mean {meant}?" if meant else "see .env.example for every name"
     return f"unknown setting {name} in {where}: {hint}"
 
 

@@ -22,6 +22,8 @@ LONGEST_BACKOFF = 30.0
 HEALTHY_AFTER = 60.0
 """Seconds a process must have run for its backoff to begin at 1 s again."""
 READY_POLL = 0.1
+GO_ON = "  The other parts stay up. Mend it, press Ctrl-C, and start again."
+"""What follows the reason of a part that is off for good."""
 
 Tell = Callable[[str], None]
 
@@ -61,6 +63,7 @@ class _Running:
     reason: str | None = None
     """What the present process has said in the end, if anything."""
     last_failure: str | None = None
+    last_warning: str | None = None
     failures: int = 0
     stopping: bool = False
     task: asyncio.Task[None] | None = None
@@ -81,11 +84,12 @@ class Supervisor:
         running.task = asyncio.create_task(self._keep_running(running), name=part.name)
 
     async def wait_ready(
-        self, name: str, timeout: float, failures: int | None = None
+        self, name: str, timeout: float | None, failures: int | None = None
     ) -> str | None:
         """None once `name` is ready; else, in a few words, why it is not.
 
-        `failures`: give up when it has died so many times.
+        `timeout` in seconds; None: as long as it takes. `failures`: give up when it has died so
+        many times.
         """
         running = self._parts[name]
         with contextlib.suppress(TimeoutError):
@@ -96,9 +100,8 @@ class Supervisor:
                     if running.ended.is_set() or (failures and running.failures >= failures):
                         return running.last_failure
                     await asyncio.sleep(READY_POLL / 2)
-        return running.last_failure or (
-            f"not ready after {timeout:.0f} s; its log is {running.part.log}"
-        )
+        last = running.last_failure or running.last_warning
+        return last or f"it is still starting; its log is {running.part.log}"
 
     def has_ended(self, name: str) -> bool:
         """Whether `name` is off for good; the reason has been told."""
@@ -144,6 +147,7 @@ class Supervisor:
                 running.failures += 1
                 if code == EXIT_CONFIGURATION:
                     self._tell(f"{name} is off: {why}")
+                    self._tell(GO_ON)
                     return
                 if loop.time() - started > HEALTHY_AFTER:
                     pauses = backoffs(self._first_backoff)
@@ -206,6 +210,7 @@ class Supervisor:
         if (reason := last_words(line)) is not None:
             running.reason = reason
         if (brief := worth_showing(line)) is not None:
+            running.last_warning = brief.partition(": ")[2]
             self._tell(f"{running.part.name} {brief}")
 
 

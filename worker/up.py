@@ -27,6 +27,7 @@ from worker.ports import HOST, next_free_port
 from worker.running import Running, prepare_home, up_lock, write_running
 from worker.settings import Provider, Settings
 from worker.supervisor import Part, Supervisor
+from worker.token_shape import token_doubt
 
 STOP_ORDER = ("bot", "worker", "playground", "temporal")
 """First who takes new messages, last what everything else needs in order to end well."""
@@ -34,8 +35,14 @@ STOP_ORDER = ("bot", "worker", "playground", "temporal")
 START_TIMEOUT = 60.0
 """Seconds; a first start on a slow machine has to compile the Python sources."""
 
+ADDRESSES_AFTER = 8.0
+"""Seconds. Worker and bot follow Temporal and playground within two; when they take longer, what
+they wait for may never come, and the addresses are shown all the same."""
+
 START_FAILURES = 2
 """What nothing else can do without may die once while everything starts, not twice."""
+
+READY_WORDS = {"worker": "ready", "bot": "connected"}
 
 DISCORD_ADDRESS = "Discord, wherever the bot has been invited"
 
@@ -98,7 +105,7 @@ async def run_up(
 
     `own_address`: the operator's Temporal, when there is one.
     """
-    settings.generation()  # better now than in a log of the worker
+    _check(settings, tell)
     home = settings.home
     prepare_home(home)
     with up_lock(home):
@@ -121,6 +128,19 @@ async def run_up(
             tell("Stopped")
 
 
+def _check(settings: Settings, tell: Callable[[str], None]) -> None:
+    """What a worker or a bot would find as well, said now instead of in its log."""
+    settings.generation()
+    if settings.database_choice is not None:
+        from worker.database import check_address  # here: it takes half a second to import
+
+        check_address(settings)
+    if settings.discord_token is not None and settings.discord_api is None:
+        doubt = token_doubt(settings.discord_token.get_secret_value())
+        if doubt is not None:
+            tell(doubt)
+
+
 async def _start(
     supervisor: Supervisor,
     settings: Settings,
@@ -136,9 +156,9 @@ async def _start(
     if own_address is not None:
         await _need_own_temporal()
     # All at once: each waits by itself for what it needs, and most of a start is importing.
+    write_running(plan.home, _running(plan))
     if own_address is None:
         tell("Starting Temporal …")
-        write_running(plan.home, _running(plan))
         supervisor.start(temporal_part(plan))
     if plan.playground_port is not None:
         tell("Starting the playground …")
@@ -150,16 +170,34 @@ async def _start(
         await _need(supervisor, "temporal")
     if plan.playground_port is not None:
         await _need(supervisor, "playground")
-    for name in ("worker", "bot"):
-        why = await supervisor.wait_ready(name, START_TIMEOUT)
-        if why is not None and not supervisor.has_ended(name):
-            tell(f"{name} is not ready: {why}")
+    late = await _late(supervisor)
     temporal = plan.temporal_ui or own_address
     tell("")
     tell(f"  Chat      {plan.chat_page or settings.discord_api or DISCORD_ADDRESS}")
     tell(f"  Temporal  {temporal}")
     tell("  Stop      Ctrl-C")
     tell("")
+    for name, why in late.items():
+        tell(f"The {name} is not {READY_WORDS[name]} yet: {why}")
+    await asyncio.gather(*(_tell_when_ready(supervisor, name, tell) for name in late))
+
+
+async def _late(supervisor: Supervisor) -> dict[str, str]:
+    """Which of worker and bot are not ready after a while, and why; without those that are off,
+    of which the supervisor has told."""
+    reasons = await asyncio.gather(
+        *(supervisor.wait_ready(name, ADDRESSES_AFTER) for name in READY_WORDS)
+    )
+    return {
+        name: why
+        for name, why in zip(READY_WORDS, reasons, strict=True)
+        if why is not None and not supervisor.has_ended(name)
+    }
+
+
+async def _tell_when_ready(supervisor: Supervisor, name: str, tell: Callable[[str], None]) -> None:
+    if await supervisor.wait_ready(name, None) is None:
+        tell(f"The {name} is {READY_WORDS[name]} now")
 
 
 async def _need_own_temporal() -> None:
@@ -187,10 +225,11 @@ async def _need(supervisor: Supervisor, name: str) -> None:
 
 def _running(plan: Plan) -> Running:
     return Running(
-        temporal_address=f"{HOST}:{plan.temporal_port}",
+        temporal_address=f"{HOST}:{plan.temporal_port}" if plan.temporal_port else None,
         namespace=plan.namespace,
         temporal_ui=plan.temporal_ui,
         discord_api=plan.discord_api,
+        chat_page=plan.chat_page,
     )
 
 

@@ -14,6 +14,8 @@ from typing import Any
 
 from pydantic_ai.messages import (
     ModelMessage,
+    ModelResponse,
+    TextPart,
     ToolReturnPart,
     UserPromptPart,
 )
@@ -21,8 +23,12 @@ from pydantic_ai.messages import ModelRequest as RequestMessage
 
 _QUEUED = re.compile(r"\A\[Reply to this earlier message by .{1,80}?: \"(.*)\"\]\Z")
 _AUTHOR = re.compile(r"\A[^\n:]{1,100}: ")
+_INDENT = re.compile(r"^  ", re.MULTILINE)
+"""Of every line after the first, see `activities.context.dialogue`."""
 _MENTION = re.compile(r"<[@#][!&]?\d+>|(?<!\S)@\S+")
-_DICE = re.compile(r"\b(\d{0,3}d\d{1,4}(?:\s?[+-]\s?\d{1,4})?)\b", re.IGNORECASE)
+_QUOTE_MARK = re.compile(r"^(?:>>>|>)[ \t]+", re.MULTILINE)
+_DICE = re.compile(r"\b(\d*d\d+(?:\s?[+-]\s?\d+)?)\b", re.IGNORECASE)
+"""Also absurd ones: what can be rolled is for the tool to say."""
 _DICE_WISH = re.compile(r"\broll\b|\bdice\b|\bdie\b", re.IGNORECASE)
 _URL = re.compile(r"https?://[^\s<>()\"'`]+")
 _LONG_WISH = re.compile(r"\blong\b|\bstory\b|\bessay\b", re.IGNORECASE)
@@ -115,7 +121,7 @@ def demo_reply(messages: Sequence[ModelMessage], tools: Collection[str]) -> Demo
     """The next reply. `tools` are the names of the tools that may be called."""
     results = _results(messages)
     if results:
-        return DemoReply("\n\n".join([*map(_comment, results), WHAT_TO_TRY, HOW_TO_GET_A_REAL_ONE]))
+        return DemoReply("\n\n".join([*map(_comment, results), *_advice(messages)]))
     said = _last_said(messages)
     if (url := _URL.search(said)) and "fetch_url" in tools:
         return DemoReply(
@@ -130,14 +136,30 @@ def demo_reply(messages: Sequence[ModelMessage], tools: Collection[str]) -> Demo
         )
     if _LONG_WISH.search(said):
         return DemoReply(LONG_STORY)
-    return DemoReply("\n\n".join([WHO_I_AM, _echo(said), WHAT_TO_TRY, HOW_TO_GET_A_REAL_ONE]))
+    advice = _advice(messages)
+    if not advice:
+        return DemoReply(f"I am a demo model. {_echo(said)}")
+    return DemoReply("\n\n".join([WHO_I_AM, _echo(said), *advice]))
+
+
+def _advice(messages: Sequence[ModelMessage]) -> list[str]:
+    """The two paragraphs of advice, as far as the conversation does not hold them already."""
+    spoken = "\n".join(
+        part.content
+        for message in messages
+        if isinstance(message, ModelResponse)
+        for part in message.parts
+        if isinstance(part, TextPart)
+    )
+    return [text for text in (WHAT_TO_TRY, HOW_TO_GET_A_REAL_ONE) if text not in spoken]
 
 
 def _last_said(messages: Sequence[ModelMessage]) -> str:
     """What is to be answered, without its author's name and without mentions.
 
-    Several messages of one author in a row are one item of the context, a line each: the last
-    line counts. A message that waited in the queue is named by a directive at the end.
+    Several messages of one author in a row are one item of the context, and look like one of
+    several lines: all of it counts. A message that waited in the queue is named by a directive at
+    the end.
     """
     for message in reversed(messages):
         if not isinstance(message, RequestMessage):
@@ -147,7 +169,7 @@ def _last_said(messages: Sequence[ModelMessage]) -> str:
                 content = part.content.strip()
                 queued = _QUEUED.match(content)
                 said = queued[1] if queued else _AUTHOR.sub("", content, count=1)
-                return _MENTION.sub("", said.splitlines()[-1] if said else "").strip()
+                return _MENTION.sub("", _QUOTE_MARK.sub("", _INDENT.sub("", said))).strip()
     return ""
 
 
@@ -198,6 +220,9 @@ def _fields(content: object) -> dict[str, Any]:
 
 
 def _plain(text: str) -> str:
-    """Short, on one line, without Markdown that could swallow what follows."""
-    flat = " ".join(re.sub(r"[`*_~|>\[\]“”]", "", text).split())
-    return flat if len(flat) <= QUOTED_CHARS else flat[:QUOTED_CHARS].rstrip() + " …"
+    """Short, on one line, and shown as it was written: no Markdown, no mention, no early end."""
+    flat = " ".join(re.sub(r"[“”]", '"', text).split())
+    if len(flat) > QUOTED_CHARS:
+        flat = flat[:QUOTED_CHARS].rstrip() + " …"
+    apart = re.sub(r"<(?=[@#])", "< ", flat)
+    return re.sub(r"[\\`*_~|\[\]]", r"\\\g<0>", apart)

@@ -5,28 +5,37 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic_core import ErrorDetails
 
-from storage.errors import StorageError, reason
+from storage.errors import StorageError, is_lasting, reason
 
 DEFAULT_FILE = Path(__file__).parent / "nova.md"
 
 NAME_LIMIT = 80
-"""Characters of a webhook's name (Discord, resources/webhook)."""
+"""Characters, as many as the database's column holds."""
 
 PROMPT_LIMIT = 16_000
 """Characters, so that even a Japanese prompt, a token for each, leaves a third of the context
 budget to the conversation."""
+
+_SHOWN_LIMIT = 60
+"""Characters of a faulty line that an error repeats."""
 
 _FENCE = "+++"
 _MARK = "\ufeff"  # what Windows editors put before the first character
 
 
 class PersonaFileError(StorageError):
-    """A persona file that cannot be used: names the file and the field."""
+    """A persona file that cannot be used: names the file, the line where it is known, and what is
+    wrong in plain words. Lasting, unless the disk is to blame: somebody has to edit the file."""
+
+    def __init__(self, message: str, *, lasting: bool = True) -> None:
+        super().__init__(message, lasting=lasting)
 
 
 class PersonaFile(BaseModel):
@@ -39,28 +48,27 @@ class PersonaFile(BaseModel):
     name: str = Field(min_length=1, max_length=NAME_LIMIT)
     triggers: list[str] = []
     main: bool = False
-    avatar_url: str | None = Field(default=None, pattern=r"^https?://\S+$")
     prompt: str = Field(min_length=1, max_length=PROMPT_LIMIT)
 
     @field_validator("name")
     @classmethod
     def _one_line(cls, name: str) -> str:
         if name != " ".join(name.split()) or not name.isprintable():
-            raise ValueError("must be one line without spaces at its ends")
+            raise ValueError("name must be one line without spaces at its ends")
         return name
 
     @field_validator("triggers")
     @classmethod
     def _words(cls, triggers: list[str]) -> list[str]:
         if any(not trigger.strip() for trigger in triggers):
-            raise ValueError("an empty trigger would match every message")
+            raise ValueError("triggers holds an empty one, which would match every message")
         return [trigger.strip() for trigger in triggers]
 
     @field_validator("prompt")
     @classmethod
     def _storable(cls, prompt: str) -> str:
         if "\0" in prompt:
-            raise ValueError("contains a NUL character")
+            raise ValueError("the prompt contains a NUL character")
         return prompt
 
 
@@ -77,7 +85,10 @@ def read_folder(folder: Path) -> list[PersonaFile]:
             (folder / DEFAULT_FILE.name).write_bytes(DEFAULT_FILE.read_bytes())
             paths = _persona_paths(folder)
     except OSError as error:
-        raise PersonaFileError(f"persona folder {folder}: {reason(error)}") from None
+        raise PersonaFileError(
+            f"the folder {folder} of persona files cannot be used ({reason(error)})",
+            lasting=is_lasting(error),
+        ) from None
     personas = [_read(path) for path in paths]
 
     by_name: dict[str, PersonaFile] = {}
@@ -85,17 +96,16 @@ def read_folder(folder: Path) -> list[PersonaFile]:
         other = by_name.setdefault(persona.name.casefold(), persona)
         if other is not persona:
             raise PersonaFileError(
-                f"persona file {folder / persona.source}: name: "
-                f"{other.source} has the name {other.name!r} already"
+                f'{folder / persona.source}: {other.source} has the name "{other.name}" already'
             )
     mains = [persona.source for persona in personas if persona.main]
     if not mains:
         raise PersonaFileError(
-            f"persona folder {folder}: main: write main = true into exactly one file"
+            f"no persona of {folder} is main: write main = true into exactly one file"
         )
     if len(mains) > 1:
         raise PersonaFileError(
-            f"persona file {folder / mains[1]}: main: {mains[0]} is main already; only one can be"
+            f"{folder / mains[1]}: {mains[0]} is main already, and only one persona can be"
         )
     return personas
 
@@ -108,29 +118,30 @@ def _read(path: Path) -> PersonaFile:
     try:
         text = path.read_text(encoding="utf-8").removeprefix(_MARK)
     except UnicodeDecodeError:
-        raise PersonaFileError(f"persona file {path}: save it as UTF-8") from None
+        raise PersonaFileError(f"{path} is not UTF-8 text: save it as UTF-8") from None
     except OSError as error:
-        raise PersonaFileError(f"persona file {path}: {reason(error)}") from None
+        raise PersonaFileError(
+            f"{path} cannot be read ({reason(error)})", lasting=is_lasting(error)
+        ) from None
 
     head, prompt = _divide(path, text)
     try:
         fields = tomllib.loads(head)
     except tomllib.TOMLDecodeError as error:
-        raise PersonaFileError(f"persona file {path}: head: {error}") from None
+        raise _not_toml(path, head, error) from None
     for taken in ("prompt", "source"):
         if taken in fields:
             raise PersonaFileError(
-                f"persona file {path}: {taken}: unknown field; the prompt follows the second +++"
+                f"{_place(path, head, taken)}: {taken} is not a field; the prompt is what follows "
+                f"the second {_FENCE}"
             )
     fields.setdefault("triggers", [fields["name"]] if isinstance(fields.get("name"), str) else [])
     try:
         return PersonaFile.model_validate({**fields, "source": path.name, "prompt": prompt})
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        field = ".".join(str(part) for part in first["loc"]) or "head"
-        problem = "unknown field" if first["type"] == "extra_forbidden" else first["msg"]
-        problem = problem.removeprefix("Value error, ")
-        raise PersonaFileError(f"persona file {path}: {field}: {problem}") from None
+        field = str(first["loc"][0])
+        raise PersonaFileError(f"{_place(path, head, field)}: {_in_words(field, first)}") from None
 
 
 def _divide(path: Path, text: str) -> tuple[str, str]:
@@ -138,8 +149,54 @@ def _divide(path: Path, text: str) -> tuple[str, str]:
     TOML's errors are those of the file."""
     lines = text.splitlines()
     if not lines or lines[0].strip() != _FENCE:
-        raise PersonaFileError(f"persona file {path}: head: the first line must be {_FENCE}")
+        raise PersonaFileError(f"{path}: the first line must be {_FENCE}")
     for number, line in enumerate(lines[1:], start=1):
         if line.strip() == _FENCE:
             return "\n".join(["", *lines[1:number]]), "\n".join(lines[number + 1 :]).strip()
-    raise PersonaFileError(f"persona file {path}: head: no second {_FENCE} line ends it")
+    raise PersonaFileError(f"{path}: a second line {_FENCE} is missing, where the prompt begins")
+
+
+def _not_toml(path: Path, head: str, error: tomllib.TOMLDecodeError) -> PersonaFileError:
+    """Names the line and shows it, since TOML's own words ("Invalid value") explain little."""
+    lines = head.split("\n")
+    found = re.search(r"\(at line (\d+), column \d+\)\Z", str(error))
+    number = int(found[1]) if found else len(lines)
+    line = lines[number - 1].strip()
+    shown = line if len(line) <= _SHOWN_LIMIT else line[:_SHOWN_LIMIT] + "…"
+    what = re.sub(r" \(at [^()]*\)\Z", "", str(error))
+    return PersonaFileError(
+        f"{path}, line {number}: {shown or 'this'} is not valid TOML"
+        f' ({what[0].lower() + what[1:]}); write it like name = "Nova"'
+    )
+
+
+def _place(path: Path, head: str, field: str) -> str:
+    """The file, with the line that sets `field` when there is one."""
+    setting = re.compile(rf"""\s*["']?{re.escape(field)}["']?\s*=""")
+    for number, line in enumerate(head.split("\n"), start=1):
+        if setting.match(line):
+            return f"{path}, line {number}"
+    return str(path)
+
+
+def _in_words(field: str, error: ErrorDetails) -> str:
+    """What is wrong with a field, without the words of the checker."""
+    what = "the prompt" if field == "prompt" else field
+    match error["type"]:
+        case "extra_forbidden":
+            return f"{field} is not a field of a persona file: it has name, triggers and main"
+        case "missing":
+            return f'{field} is missing: write {field} = "…" between the two {_FENCE} lines'
+        case "string_too_short":
+            return f"{what} is empty"
+        case "string_too_long":
+            limit = NAME_LIMIT if field == "name" else PROMPT_LIMIT
+            return f"{what} is longer than {limit:,} characters"
+        case "bool_type":
+            return f"{field} must be true or false, without quotes"
+        case "list_type" | "string_type" if field == "triggers":
+            return 'triggers must be a list of texts, such as ["nova", "star"]'
+        case "string_type":
+            return f"{field} must be a text in quotes"
+        case _:
+            return error["msg"].removeprefix("Value error, ")

@@ -31,7 +31,6 @@ class Persona(BaseModel):
     prompt: str
     triggers: list[str]
     """Words that make it answer."""
-    avatar_url: str | None = None
 
 
 class Personas:
@@ -120,7 +119,6 @@ class Personas:
             values = {
                 "prompt": file.prompt,
                 "triggers": file.triggers,
-                "avatar_url": file.avatar_url,
                 "is_main": file.main,
                 "source": file.source,
                 "retired_at": None,
@@ -130,14 +128,8 @@ class Personas:
                     update(tables.personas).where(columns.id == known[file.name]).values(**values)
                 )
             else:
-                created = await connection.execute(
-                    insert(tables.personas)
-                    .values(name=file.name, lineage=0, created_at=now, **values)
-                    .returning(columns.id)
-                )
-                new_id = created.scalar_one()
                 await connection.execute(
-                    update(tables.personas).where(columns.id == new_id).values(lineage=new_id)
+                    insert(tables.personas).values(name=file.name, created_at=now, **values)
                 )
         await connection.execute(
             update(tables.personas)
@@ -158,5 +150,4 @@ def _persona(row: Row[Any], *, is_main: bool) -> Persona:
         is_main=is_main,
         prompt=row.prompt,
         triggers=row.triggers,
-        avatar_url=row.avatar_url,
     )

@@ -9,10 +9,22 @@ import time
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic_ai.messages import ModelMessage, ModelRequest, UserPromptPart
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelRequest,
+    ModelResponse,
+    TextPart,
+    ToolReturnPart,
+    UserPromptPart,
+)
 
 from activities.generation.demo import _WORDS
-from activities.generation.demo_script import LONG_STORY, demo_reply
+from activities.generation.demo_script import (
+    HOW_TO_GET_A_REAL_ONE,
+    LONG_STORY,
+    WHAT_TO_TRY,
+    demo_reply,
+)
 from activities.tools.registry import ToolRegistry
 from tests.generation.conftest import STOPPED, Desk, until
 from workflows.contracts.generation import StreamStatus
@@ -51,6 +63,7 @@ async def _same(desk: Desk, question: str, text: str) -> bool:
         ("Ada: D20 + 3!", "roll_dice", {"dice": "D20+3"}),
         ("Ada: hello\n  now roll 3d8", "roll_dice", {"dice": "3d8"}),
         ('[Reply to this earlier message by Ada: "roll 4d4"]', "roll_dice", {"dice": "4d4"}),
+        ("Ada: nova\n  roll 3d8\n  please", "roll_dice", {"dice": "3d8"}),
         ("Ada: see https://example.org/a.", "fetch_url", {"url": "https://example.org/a"}),
         ("Ada: <https://example.org/>", "fetch_url", {"url": "https://example.org/"}),
     ],
@@ -62,6 +75,63 @@ def test_it_calls_tools_with_arguments_that_they_accept(
     assert reply.call == (tool, arguments)
     examined = ToolRegistry.builtin().examine(tool, json.dumps(arguments))
     assert examined.refusal is None
+
+
+@pytest.mark.parametrize(
+    ("message", "dice", "says"),
+    [
+        ("Ada: roll 1000d6", "1000d6", "1 to 100 dice can be rolled, not 1000"),
+        ("Ada: roll 2d123456", "2d123456", "expected a notation"),
+        ("Ada: roll d6 + 99999", "d6+99999", "the modifier is at most 10000"),
+    ],
+)
+def test_what_cannot_be_rolled_is_asked_for_all_the_same(
+    message: str, dice: str, says: str
+) -> None:
+    """The tool refuses it, and the refusal is what a person gets to read."""
+    reply = demo_reply(said(message), TOOLS)
+    assert reply.call == ("roll_dice", {"dice": dice})
+    refusal = ToolRegistry.builtin().examine("roll_dice", json.dumps({"dice": dice})).refusal
+    assert refusal is not None
+    assert says in refusal
+    returned = ToolReturnPart("roll_dice", refusal, tool_call_id="1", outcome="failed")
+    answer = demo_reply([*said(message), ModelRequest(parts=[returned])], TOOLS)
+    assert answer.text.startswith("That did not work: ")
+    assert says in answer.text
+    assert answer.call is None
+
+
+@pytest.mark.parametrize(
+    ("message", "echo"),
+    [
+        ("Ada: <b>x</b>", "You said “<b>x</b>”, which is one word."),
+        ("Ada: > nova hi", "You said “nova hi”, which is 2 words."),
+        ("Ada: nova\n  > one\n  two", "You said “nova one two”, which is 3 words."),
+        ("Ada: one two\n  three?", "which is 3 words. It sounds like a question."),
+        ("Ada: a_b *c*", "You said “a\\_b \\*c\\*”, which is 2 words."),
+        ("Ada: say “hi”", 'You said “say "hi"”, which is 2 words.'),
+        ("Ada: ```x", "You said “\\`\\`\\`x”, which is one word."),
+        ("Ada: <<@1>@123>", "You said “< @123>”, which is one word."),
+    ],
+)
+def test_it_repeats_what_was_said_as_it_was_written(message: str, echo: str) -> None:
+    assert echo in demo_reply(said(message), TOOLS).text
+
+
+def test_its_advice_is_given_once_in_a_conversation() -> None:
+    """Also when it comes back from the channel's history, paragraph by paragraph."""
+    first = demo_reply(said("Ada: hello"), TOOLS).text
+    history = [*said("Ada: hello"), ModelResponse(parts=[TextPart(first.replace("\n\n", "\n"))])]
+    assert WHAT_TO_TRY in first
+    assert HOW_TO_GET_A_REAL_ONE in first
+    again = demo_reply([*history, *said("Ada: hello")], TOOLS).text
+    assert again == "I am a demo model. You said “hello”, which is one word."
+    content = json.dumps({"dice": "1d6", "rolls": [3], "modifier": 0, "total": 3})
+    rolled = ModelRequest(parts=[ToolReturnPart("roll_dice", content, tool_call_id="1")])
+    assert demo_reply([*history, *said("Ada: roll"), rolled], TOOLS).text == (
+        "The dice are cast: **3** for 1d6 (3)."
+    )
+    assert HOW_TO_GET_A_REAL_ONE in demo_reply([*said("Ada: roll"), rolled], TOOLS).text
 
 
 def test_it_calls_no_tool_that_it_was_not_given() -> None:

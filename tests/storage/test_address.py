@@ -20,7 +20,7 @@ from storage.address import parse_address
         ("/srv/with space/100%/e.db", "/srv/with space/100%/e.db"),
         ("sqlite:////srv/with%20space.db", "/srv/with space.db"),
         ("~/e.db", str(Path("~/e.db").expanduser())),
-        ("data/e.db", str(Path.cwd() / "data/e.db")),
+        ("./data/e.db", str(Path.cwd() / "data/e.db")),
         ("sqlite:///data/e.db", str(Path.cwd() / "data/e.db")),
         ("  /srv/e.db\n", "/srv/e.db"),
     ],
@@ -47,14 +47,28 @@ def test_options_that_only_libpq_knows_are_left_out() -> None:
 @pytest.mark.parametrize(
     "written",
     ["", "  ", "sqlite://", "sqlite:///", "sqlite:///:memory:", "mysql://u:hunter2@h/d",
-     "postgres://u:hunter2@h:port/d", "postgres://u:hunter2@[::1/d"],
+     "postgres://u:hunter2@h:port/d", "postgres://u:hunter2@[::1/d", "postgres://u:hunter2@[::1,a/d",
+     # the scheme forgotten, or half of it
+     "u:hunter2@db.example.org:5432/d", "postgresql:/u:hunter2@h/d", "postgresql:u:hunter2@h/d",
+     "//u:hunter2@h/d", "/u:hunter2@h/d", "./u:hunter2@h/d", "~/u:hunter2@h/d", "~u:hunter2@h/d",
+     "hunter2", "data/hunter2.db", ":memory:", "u:hunter2@h/d?then=a://b", "hunter2://u@h/d",
+     # a password with a character that ends the host
+     "postgresql://u:12/hunter2@h/d", "postgresql://u:12#hunter2@h/d",
+     "postgresql://u:12?hunter2@h/d", "postgresql:///u:hunter2@h/d", "postgresql://u:a@b/hunter2@h"],
 )  # fmt: skip
 def test_anything_else_is_one_line_without_the_password(written: str) -> None:
     with pytest.raises(StorageError) as caught:
         parse_address(written)
-    assert "DATABASE_URL" in str(caught.value)
+    assert str(caught.value).startswith("DATABASE_URL is not valid: ")
     assert "\n" not in str(caught.value)
     assert "hunter2" not in str(caught.value)
+    assert caught.value.lasting
+
+
+def test_an_at_sign_is_taken_where_it_belongs() -> None:
+    address = parse_address("postgresql://u%40team:x@h/d?user=someone@else")
+    assert str(address) == "database postgresql://u@team@h/d"
+    assert parse_address("sqlite:////srv/a%40b/e.db").path == Path("/srv/a@b/e.db")
 
 
 @given(st.text("abcXYZ019%/?#:@ é", min_size=4, max_size=20))

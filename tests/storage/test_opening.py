@@ -24,13 +24,17 @@ from storage.tables import metadata
 from tests.storage.conftest import LOCKED_PASSWORD, at_database
 
 
-async def message_of(url: str) -> str:
-    """The error of opening `url`, which is one line without a statement or the driver's noise."""
+async def message_of(url: str, *, lasting: bool | None = None) -> str:
+    """The error of opening `url`, which is one line without a statement or the driver's noise.
+
+    `lasting`: what the error has to say about another attempt.
+    """
     with pytest.raises(StorageError) as caught:
         await open_storage(url)
     message = str(caught.value)
     assert "\n" not in message
     assert "SQL" not in message.replace("SQLite", "").replace("PostgreSQL", "")
+    assert lasting is None or caught.value.lasting is lasting
     return message
 
 
@@ -120,7 +124,7 @@ async def test_a_database_from_the_future_is_left_alone(url: str) -> None:
     async with opened.database.engine.begin() as connection:
         await connection.execute(text(f"UPDATE {VERSION_TABLE} SET version_num = '9999'"))
     await opened.close()
-    message = await message_of(url)
+    message = await message_of(url, lasting=True)
     assert "written by a newer Everturn" in message
     assert "9999" in message
     assert "DATABASE_URL" in message
@@ -134,7 +138,7 @@ async def test_a_migration_that_fails_leaves_nothing_behind(
     file = tmp_path / "e.db"
     with monkeypatch.context() as patch:
         patch.setattr(storage.database, "SQLITE_PRAGMAS", small)
-        assert "the disk is full" in await message_of(str(file))
+        assert "the disk is full" in await message_of(str(file), lasting=False)
     with sqlite3.connect(file) as connection:
         assert connection.execute("SELECT name FROM sqlite_master").fetchall() == []
     await (await open_storage(str(file))).close()
@@ -165,17 +169,18 @@ async def test_a_full_disk_is_one_line_and_passes(
 
 async def test_a_path_under_a_file(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    assert "cannot be opened (not a directory)" in await message_of(str(tmp_path / "file/e.db"))
+    message = await message_of(str(tmp_path / "file/e.db"), lasting=True)
+    assert "cannot be opened (not a directory)" in message
 
 
 async def test_a_folder_in_the_place_of_the_file(tmp_path: Path) -> None:
-    assert "cannot be opened (is a directory)" in await message_of(str(tmp_path))
+    assert "cannot be opened (is a directory)" in await message_of(str(tmp_path), lasting=True)
 
 
 async def test_a_file_that_is_no_database(tmp_path: Path) -> None:
     file = tmp_path / "notes.txt"
     file.write_text("dear diary\n" * 500)
-    assert "is not a SQLite database: move it away" in await message_of(str(file))
+    assert "is not a SQLite database: move it away" in await message_of(str(file), lasting=True)
     assert file.read_text().startswith("dear diary")
 
 
@@ -195,8 +200,9 @@ async def test_a_writer_that_never_ends(tmp_path: Path, monkeypatch: pytest.Monk
     other = sqlite3.connect(file, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     try:
-        with pytest.raises(StorageError, match="is busy: another process"):
+        with pytest.raises(StorageError, match="is busy: another process") as caught:
             await opened.blobs.put("test", b"x")
+        assert not caught.value.lasting
         waiting = asyncio.create_task(opened.blobs.put("test", b"x"))
         await asyncio.sleep(0.1)  # it has met the lock at least once
     finally:
@@ -210,19 +216,20 @@ async def test_nobody_listens() -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    message = await message_of(f"postgres://ann:hunter2@127.0.0.1:{port}/chat")
+    message = await message_of(f"postgres://ann:hunter2@127.0.0.1:{port}/chat", lasting=False)
     assert f"postgresql://ann@127.0.0.1:{port}/chat refuses connections" in message
     assert "hunter2" not in message
 
 
 async def test_a_host_that_does_not_exist() -> None:
-    message = await message_of("postgres://ann:hunter2@nowhere.invalid/chat")
+    message = await message_of("postgres://ann:hunter2@nowhere.invalid/chat", lasting=False)
     assert "host name does not resolve" in message
     assert "hunter2" not in message
 
 
 async def test_a_wrong_password(postgres_server: str) -> None:
-    message = await message_of(at_database(postgres_server, "postgres", "locked", "hunter2"))
+    url = at_database(postgres_server, "postgres", "locked", "hunter2")
+    message = await message_of(url, lasting=True)
     assert "does not accept the user name or password" in message
     assert "hunter2" not in message
 

@@ -33,8 +33,9 @@ def everturn(tmp_path: Path, *arguments: str, **environ: str) -> subprocess.Comp
     )
 
 
-def test_version(tmp_path: Path) -> None:
-    done = everturn(tmp_path, "version")
+@pytest.mark.parametrize("how", ["version", "--version"])
+def test_version(tmp_path: Path, how: str) -> None:
+    done = everturn(tmp_path, how)
     assert re.fullmatch(r"everturn \d+\.\d+\.\d+\n", done.stdout)
     assert done.returncode == 0
 
@@ -56,6 +57,27 @@ def test_an_unknown_setting_is_one_line_and_code_78(tmp_path: Path, command: str
     assert done.stderr.startswith("everturn: unknown setting EVERTURN_HOEM")
     assert done.stderr.count("\n") == 1
     assert "s3cret" not in done.stderr + done.stdout
+
+
+def test_a_malformed_database_url_is_told_at_once_and_never_shown(tmp_path: Path) -> None:
+    """Its password must not be printed, and not become the name of a folder either."""
+    for command in ("up", "worker"):
+        for url in ("everturn:s3cret@db.example.org:5432/everturn", "postgresql:/u:s3cret@h/x"):
+            done = everturn(tmp_path, command, DATABASE_URL=url)
+            assert done.returncode == EXIT_CONFIGURATION
+            assert done.stderr.startswith("everturn: DATABASE_URL is not valid: it begins with")
+            assert done.stderr.count("\n") == 1
+            assert "s3cret" not in done.stderr + done.stdout
+    assert not [path for path in tmp_path.rglob("*") if "s3cret" in path.name]
+
+
+def test_a_persona_file_that_cannot_be_read_is_code_78(tmp_path: Path) -> None:
+    file = tmp_path / "home" / "personas" / "nova.md"
+    file.parent.mkdir(parents=True)
+    file.write_text('+++\nname = "Nova"\nmain = yes\n+++\nYou are kind.\n')
+    done = everturn(tmp_path, "worker")
+    assert done.returncode == EXIT_CONFIGURATION
+    assert f"everturn: {file}, line 3: main = yes is not valid TOML" in done.stderr
 
 
 def test_a_bot_without_token_and_playground_is_told_what_to_do(tmp_path: Path) -> None:
@@ -99,9 +121,12 @@ def test_errors_that_were_foreseen_keep_their_code(capsys: pytest.CaptureFixture
 
     assert report(SettingsError("a\nb"), "worker", None) == EXIT_CONFIGURATION
     assert report(StorageError("database x is busy"), "worker", None) == 1
+    newer = StorageError("database x is newer", lasting=True)
+    assert report(newer, "worker", None) == EXIT_CONFIGURATION
     assert report(BotStartError("no intent", 78), "bot", None) == 78
     assert capsys.readouterr().err == (
-        "everturn: a b\neverturn: database x is busy\neverturn: no intent\n"
+        "everturn: a b\neverturn: database x is busy\neverturn: database x is newer\n"
+        "everturn: no intent\n"
     )
 
 

@@ -81,6 +81,15 @@ def test_a_running_up_is_found_and_an_own_address_wins(settings: Settings, tmp_p
     assert read_running(settings.home) is None
 
 
+def test_a_running_up_with_a_temporal_of_the_operators_own_names_none(
+    settings: Settings, tmp_path: Path
+) -> None:
+    prepare_home(settings.home)
+    with up_lock(settings.home):
+        write_running(settings.home, Running(temporal_address=None, discord_api="http://x/api"))
+        assert connect_config(settings, plain(tmp_path))["target_host"] == DEFAULT_ADDRESS
+
+
 async def test_a_dead_address_is_one_line_within_seconds(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:

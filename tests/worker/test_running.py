@@ -11,7 +11,7 @@ import pytest
 
 from worker.errors import OperatorError
 from worker.ports import HOST, is_free, next_free_port
-from worker.running import prepare_home, up_lock
+from worker.running import Running, prepare_home, read_running, up_lock, write_running
 
 
 def test_a_second_up_on_the_same_folder_is_refused(tmp_path: Path) -> None:
@@ -20,6 +20,24 @@ def test_a_second_up_on_the_same_folder_is_refused(tmp_path: Path) -> None:
         pass
     with up_lock(tmp_path):
         pass
+
+
+def test_a_second_up_is_told_where_the_first_one_is(tmp_path: Path) -> None:
+    prepare_home(tmp_path)
+    page = "http://127.0.0.1:8090"
+    with up_lock(tmp_path):
+        write_running(tmp_path, Running(temporal_address=None, chat_page=page))
+        with pytest.raises(OperatorError, match=f"its chat page is {page}"), up_lock(tmp_path):
+            pass
+
+
+def test_the_addresses_of_an_up_that_was_killed_are_forgotten(tmp_path: Path) -> None:
+    prepare_home(tmp_path)
+    write_running(tmp_path, Running(temporal_address="127.0.0.1:1", chat_page="http://x"))
+    with up_lock(tmp_path):
+        assert read_running(tmp_path) is None
+        with pytest.raises(OperatorError, match=f"already on {tmp_path}: stop"), up_lock(tmp_path):
+            pass
 
 
 def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:

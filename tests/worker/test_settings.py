@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from storage.address import parse_address
 from worker.errors import EXIT_CONFIGURATION, SettingsError
 from worker.settings import (
     COMPOSE_NAMES,
@@ -41,7 +42,12 @@ def test_without_anything_the_demo_model_answers_in_the_playground() -> None:
     assert settings.discord_token is None
     assert settings.generation().model_name == "demo"
     assert settings.turn_limits().tool_timeout_seconds == 300
-    assert Path(settings.database_url).parent == settings.home
+    assert parse_address(settings.database_url).path == settings.home / "everturn.db"
+
+
+def test_the_database_of_a_folder_with_any_name_is_in_it() -> None:
+    settings = load({"EVERTURN_HOME": "/srv/me@home 100%"})
+    assert parse_address(settings.database_url).path == Path("/srv/me@home 100%/everturn.db")
 
 
 @pytest.mark.parametrize(
@@ -86,6 +92,48 @@ def test_an_unknown_name_is_refused_with_the_nearest_one() -> None:
 
 def test_names_of_others_in_the_environment_are_none_of_our_business() -> None:
     assert load({"PATH": "/bin", "DISCORD_TOKENS": "x", "TEMPORAL_FOO": "1"}).provider == "demo"
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("TEMPORAL_ADRESS", "TEMPORAL_ADDRESS"),
+        ("TEMPORAL_NAMESAPCE", "TEMPORAL_NAMESPACE"),
+        ("TEMPORAL_APIKEY", "TEMPORAL_API_KEY"),
+        ("TEMPORAL_TSL", None),
+        ("TEMPORAL_TLS_CLIENT_CERT_PAHT", "TEMPORAL_TLS_CLIENT_CERT_PATH"),
+    ],
+)
+def test_a_slip_in_a_name_of_temporals_is_refused(name: str, meant: str | None) -> None:
+    if meant is None:  # of three letters two are wrong: it may be somebody else's
+        load({name: "s3cret"})
+        return
+    message = refused({name: "s3cret"})
+    assert message == f"unknown setting {name} in the environment: did you mean {meant}?"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("TEMPORAL_DEBUG", "TEMPORAL_WORKFLOW_ID", "TEMPORAL_CLI_ADDRESS", "TEMPORAL_UI_PORT"),
+        *("TEMPORAL_CLI", "TEMPORAL_ENV", "TEMPORAL_HOST", "TEMPORAL_TLS_CERT", "TEMPORAL_TLS_KEY"),
+        *("TEMPORAL_TLS_CA", "TEMPORAL_CODEC_ENDPOINT", "TEMPORAL_DEFAULT_NAMESPACE"),
+        *("TEMPORAL_VERSION", "TEMPORAL_GRPC_META_X", "TEMPORAL_CORS_ORIGINS", "TEMPORAL_HOME"),
+        *("TEMPORAL_CLI_TLS_SERVER_NAME", "TEMPORAL_UI_ADDRESS"),
+    ],
+)
+def test_temporal_names_of_other_programs_are_left_alone(name: str) -> None:
+    assert load({name: "x"}).provider == "demo"
+
+
+@pytest.mark.parametrize("name", ["TEMPORAL_TLS", "TEMPORAL_TLS_DISABLE_HOST_VERIFICATION"])
+def test_a_switch_of_temporals_is_true_or_false(name: str, tmp_path: Path) -> None:
+    file = tmp_path / ".env"
+    file.write_text(f"{name}=maybe\n")
+    for message in (refused({name: "maybe"}), refused({}, file)):
+        assert message == f"{name} is not valid: it must be true or false"
+    for value in ("true", "False", "1", "0", ""):
+        load({name: value})
 
 
 def test_an_unknown_name_in_the_env_file_is_refused(tmp_path: Path) -> None:

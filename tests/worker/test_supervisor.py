@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from worker.child_log import MAX_BYTES, ChildLog, last_words, worth_showing
-from worker.supervisor import Part, Supervisor, backoffs
+from worker.supervisor import GO_ON, Part, Supervisor, backoffs
 
 QUICK = 0.02
 """First backoff in these tests, in seconds."""
@@ -107,7 +107,7 @@ async def test_code_78_is_not_started_again_and_the_others_stay_up(
         Part("bot", python(code), tmp_path / "bot.log", ready=lambda: asyncio.sleep(0, False))
     )
     assert await supervisor.wait_ready("bot", 10) == "switch on the intent"
-    assert lines == ["bot is off: switch on the intent"]
+    assert lines == ["bot is off: switch on the intent", GO_ON]
     assert supervisor.has_ended("bot")
     assert not supervisor.has_ended("other")
     await asyncio.sleep(QUICK * 10)  # several backoffs long, nothing may happen
@@ -141,9 +141,25 @@ async def test_ready_waits_for_the_part_to_say_so(supervisor: Supervisor, tmp_pa
     supervisor.start(Part("part", SLEEPS, tmp_path / "part.log", ready=ready))
     why = await supervisor.wait_ready("part", 0.3)
     assert why is not None
-    assert "not ready" in why
+    assert "still starting" in why
+    waiting = asyncio.create_task(supervisor.wait_ready("part", None))
     flag.touch()
-    assert await supervisor.wait_ready("part", 10) is None
+    async with asyncio.timeout(10):
+        assert await waiting is None
+
+
+async def test_what_a_part_waits_for_is_its_last_warning(
+    supervisor: Supervisor, lines: list[str], tmp_path: Path
+) -> None:
+    code = """
+        import time
+        print('{"level": "warning", "event": "Discord cannot be reached"}', flush=True)
+        time.sleep(60)
+    """
+    part = Part("bot", python(code), tmp_path / "bot.log", ready=lambda: asyncio.sleep(0, False))
+    supervisor.start(part)
+    await until(lambda: lines)
+    assert await supervisor.wait_ready("bot", 0.1) == "Discord cannot be reached"
 
 
 async def test_stop_is_in_order_and_ends_with_sigkill(

@@ -1,15 +1,34 @@
-"""What `everturn up` starts, and where."""
+"""What `everturn up` starts, and where, and what it says while parts are missing."""
 
 from __future__ import annotations
 
+import asyncio
 import itertools
+import os
+import signal
 import socket
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
+
+import pytest
 
 from worker.dev_server import server_command
 from worker.ports import HOST, next_free_port
+from worker.running import read_running
 from worker.settings import Settings, load_settings
-from worker.up import STOP_ORDER, Plan, make_plan, playground_part, python_part, temporal_part
+from worker.supervisor import GO_ON, Part
+from worker.token_shape import token_doubt
+from worker.up import (
+    STOP_ORDER,
+    Plan,
+    make_plan,
+    playground_part,
+    python_part,
+    run_up,
+    temporal_part,
+)
 
 
 def settings(tmp_path: Path, **environ: str) -> Settings:
@@ -88,3 +107,132 @@ def test_the_server_listens_on_this_machine_only_and_keeps_its_data(tmp_path: Pa
     assert ("--namespace", "mine") in options
     assert ("--search-attribute", "EverturnGuild=Keyword") in options
     assert ("--dynamic-config-value", "frontend.WorkerCommandsEnabled=true") in options
+
+
+class Screen:
+    """What was told, line by line."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def shows(self, text: str) -> bool:
+        return any(text in line for line in self.lines)
+
+    async def until(self, text: str) -> None:
+        async with asyncio.timeout(10):
+            while True:
+                if self.shows(text):
+                    return
+                await asyncio.sleep(0.01)
+
+
+@pytest.fixture
+def in_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`up` with small processes in place of the real ones: each is ready once its file exists.
+
+    The bot ends with 78 when there is a file `bot.off`.
+    """
+    for name in ("temporal", "playground"):
+        (tmp_path / f"{name}.ready").touch()
+
+    def part(plan: Plan, name: str) -> Part:
+        code = f"""if 1:
+            import os, time
+            print('{{"level": "warning", "event": "{name} waits for its server"}}', flush=True)
+            if os.path.exists({str(tmp_path / f"{name}.off")!r}):
+                print("everturn: refused", flush=True)
+                raise SystemExit(78)
+            time.sleep(60)
+        """
+
+        async def ready() -> bool:
+            return (tmp_path / f"{name}.ready").exists()
+
+        command = [sys.executable, "-S", "-c", code]
+        return Part(name, command, tmp_path / f"{name}.log", ready=ready, grace=1)
+
+    monkeypatch.setattr("worker.up.temporal_part", lambda plan: part(plan, "temporal"))
+    monkeypatch.setattr("worker.up.playground_part", lambda plan: part(plan, "playground"))
+    monkeypatch.setattr("worker.up.python_part", lambda plan, settings, name: part(plan, name))
+    monkeypatch.setattr("worker.up.ADDRESSES_AFTER", 0.3)
+
+
+@asynccontextmanager
+async def running_up(settings: Settings) -> AsyncIterator[Screen]:
+    screen = Screen()
+    up = asyncio.create_task(run_up(settings, None, "default", screen.lines.append))
+    try:
+        yield screen
+    finally:
+        os.kill(os.getpid(), signal.SIGTERM)
+        async with asyncio.timeout(10):
+            assert await up == 0
+
+
+@pytest.mark.usefixtures("in_small")
+async def test_the_addresses_do_not_wait_for_a_bot_that_cannot_connect(tmp_path: Path) -> None:
+    (tmp_path / "worker.ready").touch()
+    async with running_up(settings(tmp_path)) as screen:
+        await screen.until("The bot is not connected yet: bot waits for its server")
+        assert screen.shows("  Chat      http://127.0.0.1:")
+        assert screen.shows("  Stop      Ctrl-C")
+        assert not screen.shows("The worker is not")
+        (tmp_path / "bot.ready").touch()
+        await screen.until("The bot is connected now")
+
+
+@pytest.mark.usefixtures("in_small")
+async def test_a_part_that_is_off_is_said_once_with_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "worker.ready").touch()
+    (tmp_path / "bot.off").touch()
+    async with running_up(settings(tmp_path)) as screen:
+        await screen.until("  Stop      Ctrl-C")
+        off = screen.lines.index("bot is off: refused")
+        assert screen.lines[off + 1] == GO_ON
+        assert not screen.shows("not connected yet")
+        assert not screen.shows("Stopping")
+
+
+@pytest.mark.usefixtures("in_small")
+async def test_when_all_is_well_the_addresses_are_the_last_word(tmp_path: Path) -> None:
+    for name in ("worker", "bot"):
+        (tmp_path / f"{name}.ready").touch()
+    async with running_up(settings(tmp_path)) as screen:
+        await screen.until("  Stop      Ctrl-C")
+        page = read_running(tmp_path)
+        assert page is not None
+        assert screen.shows(f"  Chat      {page.chat_page}")
+        assert not screen.shows("yet")
+
+
+@pytest.mark.usefixtures("in_small")
+async def test_a_token_of_an_odd_shape_is_a_warning_and_no_more(tmp_path: Path) -> None:
+    for name in ("worker", "bot"):
+        (tmp_path / f"{name}.ready").touch()
+    async with running_up(settings(tmp_path, DISCORD_TOKEN="s3cret")) as screen:
+        await screen.until("  Stop      Ctrl-C")
+        assert screen.lines[0].startswith("DISCORD_TOKEN does not look like a bot token: ")
+        assert not screen.shows("s3cret")
+
+
+@pytest.mark.parametrize(
+    ("token", "says"),
+    [
+        ("MTk4NjIyNDgzNDcxOTI1MjQ4.Cl2FMQ.ZnCjm1XVW7vRze4b7Cq4se7kKWs", None),
+        ("MTk4NjI_-0.Cl2FMQ.ZnC-jm1_X", None),
+        ("garbage", "three parts"),
+        ("a.b", "three parts"),
+        ("a.b.c.d", "three parts"),
+        ("a..c", "three parts"),
+        ("a.b.ü", "three parts"),
+        ("Bot a.b.c", "the word Bot"),
+        ('"a.b.c"', "quotes"),
+        ("'a.b.c", "quotes"),
+        ("a.b .c", "spaces"),
+        ("a.b.c\n", "spaces"),
+    ],
+)
+def test_what_a_token_looks_like(token: str, says: str | None) -> None:
+    doubt = token_doubt(token)
+    assert (doubt is None) if says is None else (doubt is not None and says in doubt)
+    assert doubt is None or token not in doubt

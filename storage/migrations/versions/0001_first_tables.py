@@ -30,8 +30,6 @@ def upgrade() -> None:
         sa.Column("is_main", sa.Boolean, nullable=False),
         sa.Column("prompt", sa.Text, nullable=False),
         sa.Column("triggers", sa.JSON, nullable=False),
-        sa.Column("avatar_url", sa.Text),
-        sa.Column("lineage", sa.Integer, nullable=False),
         sa.Column("source", sa.String(255)),
         sa.Column("retired_at", TIME),
         sa.Column("created_at", TIME, nullable=False),
