@@ -145,7 +145,7 @@ async def _until_reached(attempt: Callable[[], Awaitable[Result]], pause: float)
             if isinstance(error, discord.HTTPException) and error.status in (403, 429):
                 wait = max(wait, LONGEST_PAUSE)  # refused at the door: knocking makes it worse
             log.warning(
-                "Discord cannot be reached; trying again", seconds=wait, error=describe(error)
+                f"Discord cannot be reached, trying again in {wait:.0f} s", reason=describe(error)
             )
         await asyncio.sleep(wait)
         pause = min(2 * pause, LONGEST_PAUSE)

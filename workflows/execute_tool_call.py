@@ -52,6 +52,8 @@ async def execute_tool_call(
         return Abort(status=StreamStatus.STOPPED_BY_USER)
     if call.truncated:
         workflow.logger.error("tool %s was called with truncated arguments", call.name)
+        if call.refusal is not None:
+            return History(result=_result(call, call.refusal), cleared=True)
         reason = (
             "The arguments were cut off before they were complete, so the tool was not run. "
             "Call it again with shorter arguments."

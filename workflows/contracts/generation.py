@@ -47,9 +47,10 @@ class FunctionCall(Contract):
     call_id: str
     name: str
     arguments: str = "{}"
-    """JSON text exactly as it arrived."""
+    """JSON text exactly as it arrived, or `{}` where it was too long to keep."""
     truncated: bool = False
-    """The stream ended by length, or the JSON is incomplete: never to be dispatched."""
+    """The stream ended by length, the JSON is incomplete, or it was too long to keep: never to be
+    dispatched, and replayed without arguments."""
     refusal: str | None = None
     """JSON text for the model when the registry knows already that the call cannot be dispatched:
     an unknown name, or arguments that do not fit the tool's schema."""
