@@ -6,6 +6,7 @@ from bisect import bisect_right
 
 from text.blocks import continues_table, is_table_head, starts_block
 from text.fences import LineKind, read_lines
+from text.graphemes import joins
 from text.inline import unbreakable
 
 Interval = tuple[int, int]
@@ -52,7 +53,11 @@ class Layout:
 
     def text_end(self, index: int) -> int:
         """Where the last character of the line stands that is not blank, plus one."""
-        return self.lines[index].start + len(self.content(index).rstrip())
+        line = self.lines[index]
+        end = line.start + len(self.content(index).rstrip())
+        if line.start < end < line.end and joins(self.text[end - 1], self.text[end]):
+            end += 1  # a blank that belongs to the character before it
+        return end
 
     def block_ends_after(self, index: int) -> bool:
         """Whether a block ends with this line: a blank line, code or another block follows."""

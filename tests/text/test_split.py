@@ -9,7 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.text.samples import (
@@ -71,6 +71,7 @@ def test_runs_of_fence_characters_stay_balanced(text: str, limit: int) -> None:
 
 @settings(max_examples=200, deadline=None)
 @given(documents, st.integers(30, 200))
+@example('wordword"<@123456789012345678>\u0600 \n', 31)
 def test_no_grapheme_cluster_is_cut(text: str, limit: int) -> None:
     """D07: no cluster of the pieces used is longer than what a message can take."""
     boundaries = cluster_boundaries(text)

@@ -550,6 +550,13 @@ async def test_a_cancel_leaves_room_for_the_next_call(bench):
 async def test_a_heavy_page_does_not_hold_the_loop(bench):
     """D37: while a large page is turned into text, the loop's lag stays under 250 ms."""
     page = "<table>" + "<tr><td>a<td>b" * 8_000
+    # Work on the loop holds it for its whole length every time; another process that wants the
+    # processor does so now and then. So the least of three worst lags is what is ours.
+    lags = [await worst_lag(bench, page) for _ in range(3)]
+    assert min(lags) < 0.25
+
+
+async def worst_lag(bench, page: str) -> float:
     lag = 0.0
 
     async def beat() -> None:
@@ -563,5 +570,4 @@ async def test_a_heavy_page_does_not_hold_the_loop(bench):
     _, result = await fetch(bench, answer(page.encode()))
     beating.cancel()
     assert result.success
-    # the quarter is for a machine that is slow at everything; on the loop the lag is the whole
-    assert lag < max(0.25, result.duration_ms / 1000 / 4)
+    return lag
