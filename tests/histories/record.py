@@ -13,6 +13,7 @@ import re
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import Any
 
 from temporalio.client import WorkflowFailureError, WorkflowHandle
 from temporalio.contrib.pydantic import pydantic_data_converter
@@ -30,6 +31,18 @@ HERE = Path(__file__).parent
 
 _PROCESS = re.compile(r"\b\d+@[\w.-]+")
 """How the SDK names a process: its number and its machine."""
+
+
+def without_traces(part: Any) -> Any:
+    """The same without stack traces, which name the folders of the recording machine."""
+    if isinstance(part, dict):
+        return {
+            key: "" if key == "stackTrace" else without_traces(value) for key, value in part.items()
+        }
+    if isinstance(part, list):
+        return [without_traces(value) for value in part]
+    return part
+
 
 Scenario = Callable[[Channel], Awaitable[dict[str, WorkflowHandle]]]
 
@@ -181,7 +194,7 @@ async def main(names: list[str]) -> None:
                 for kind, handle in (await SCENARIOS[name](channel)).items():
                     history = await handle.fetch_history()
                     path = HERE / f"{name}.{kind}.json"
-                    text = json.dumps(history.to_json_dict(), indent=1)
+                    text = json.dumps(without_traces(history.to_json_dict()), indent=1)
                     path.write_text(_PROCESS.sub("recorder", text) + "\n")
                     print(f"{path.name}: {len(history.events)} events")
 
