@@ -57,8 +57,10 @@ async def test_two_messages_at_once_never_overlap(stack: Stack, model: ModelServ
 
 
 async def test_direct_messages_and_threads(stack: Stack, model: ModelServer) -> None:
-    """A direct message needs no name; a thread answers to a mention."""
+    """A direct message needs no name, and a mention in it is one; a thread answers to a mention."""
     bot = (await stack.discord.state())["bot"]["id"]
+    mentioned = await stack.discord.say("dm:Ada", "Ada", f"<@{bot}> hello")
+    assert text((await stack.discord.replies("dm:Ada", mentioned))[0])
     direct = await stack.discord.say("dm:Ben", "Ben", "are you there?")
     assert text((await stack.discord.replies("dm:Ben", direct))[0])
     threads = [c for c in (await stack.discord.state())["channels"] if c["kind"] == "thread"]
