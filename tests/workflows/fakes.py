@@ -195,6 +195,12 @@ async def says_hello(call: ModelCall) -> ModelResult:
     return call.result("Hello.")
 
 
+async def shows_and_goes_on(call: ModelCall) -> ModelResult:
+    """One segment, and then a stream without an end."""
+    await call.say("shown")
+    return await call.until_cancelled()
+
+
 @dataclass
 class FakeWorker:
     """The turns queue. `script` plays every model call; `running` counts overlaps."""

@@ -9,7 +9,7 @@ from temporalio.client import WorkflowExecutionStatus, WorkflowFailureError
 from temporalio.testing import WorkflowEnvironment
 
 from tests.workflows.conftest import Channel, open_channel, until
-from tests.workflows.fakes import ModelCall
+from tests.workflows.fakes import ModelCall, shows_and_goes_on
 from workflows.contracts.delivery import OutgoingKind
 from workflows.contracts.generation import ModelResult, StreamStatus
 from workflows.contracts.invocation import KILL_SIGNAL, KillRequest
@@ -208,12 +208,7 @@ async def test_kill_is_heard_while_planning_waits(
 
 async def test_a_kill_by_signal_stops_too(channel: Channel) -> None:
     """What the bot sends when no worker answers: the server keeps a signal."""
-
-    async def script(call: ModelCall) -> ModelResult:
-        await call.say("shown")
-        return await call.until_cancelled()
-
-    channel.worker.script = script
+    channel.worker.script = shows_and_goes_on
     message = await channel.post()
     await until(lambda: channel.discord.texts == ["shown"])
     await channel.handle.signal(KILL_SIGNAL, KillRequest(user_id="7"))
@@ -222,12 +217,7 @@ async def test_a_kill_by_signal_stops_too(channel: Channel) -> None:
 
 async def test_a_cancelled_channel_runs_no_further_persona(channel: Channel) -> None:
     channel.worker.personas.append(PlannedTurn(persona_id=2, persona_name="Luna"))
-
-    async def script(call: ModelCall) -> ModelResult:
-        await call.say("shown")
-        return await call.until_cancelled()
-
-    channel.worker.script = script
+    channel.worker.script = shows_and_goes_on
     message = await channel.post()
     await until(lambda: channel.discord.texts == ["shown"])
     await channel.handle.cancel()
@@ -239,12 +229,7 @@ async def test_a_cancelled_channel_runs_no_further_persona(channel: Channel) -> 
 
 async def test_a_cancelled_channel_stops_its_turn(channel: Channel) -> None:
     """An operator's cancel of the channel itself ends it, and its turn as stopped."""
-
-    async def script(call: ModelCall) -> ModelResult:
-        await call.say("shown")
-        return await call.until_cancelled()
-
-    channel.worker.script = script
+    channel.worker.script = shows_and_goes_on
     message = await channel.post()
     await until(lambda: channel.discord.texts == ["shown"])
     await channel.handle.cancel()
