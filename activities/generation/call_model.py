@@ -191,9 +191,7 @@ class _Call:
 
     async def _read(self, stream: ModelStream, model: Model, messages: list[ModelMessage]) -> None:
         settings = self._models.settings
-        tools = (
-            self._registry.declarations(settings.provider) if self._request.tools_enabled else []
-        )
+        tools = self._registry.declarations(settings.provider)
         parameters = ModelRequestParameters(
             function_tools=[
                 ToolDefinition(

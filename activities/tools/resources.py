@@ -5,8 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
+from typing import TypeVar
+
+from temporalio.client import Client
 
 from activities.tools.http_guard import AddressGuard, Resolver, guarded_client, resolve_by_system
+from storage import Storage
+from workflows.contracts.discord_port import DiscordPort
+
+Part = TypeVar("Part")
 
 PAGE_THREADS = 2
 """Pages whose text is extracted at the same time. A hostile page can cost 17 s of CPU, and a
@@ -21,10 +28,33 @@ class ToolResources:
     """
 
     def __init__(
-        self, allow_private: Sequence[str] = (), resolve: Resolver = resolve_by_system
+        self,
+        allow_private: Sequence[str] = (),
+        resolve: Resolver = resolve_by_system,
+        *,
+        storage: Storage | None = None,
+        temporal: Client | None = None,
+        discord: DiscordPort | None = None,
     ) -> None:
+        self._storage = storage
+        self._temporal = temporal
+        self._discord = discord
         self.http = guarded_client(AddressGuard(allow_private, resolve))
         self.page_threads = ThreadPoolExecutor(PAGE_THREADS, thread_name_prefix="page-text")
+
+    @property
+    def storage(self) -> Storage:
+        """The database. Owned by the process, not by these resources."""
+        return _present(self._storage, "the database")
+
+    @property
+    def temporal(self) -> Client:
+        return _present(self._temporal, "Temporal")
+
+    @property
+    def discord(self) -> DiscordPort:
+        """Only where the tool's `task_queue` is `DISCORD_TOOLS`."""
+        return _present(self._discord, "Discord")
 
     async def aclose(self) -> None:
         """Close the connections and let go of the threads. Safe to call twice."""
@@ -41,3 +71,9 @@ class ToolResources:
         trace: TracebackType | None,
     ) -> None:
         await self.aclose()
+
+
+def _present(part: Part | None, name: str) -> Part:
+    if part is None:
+        raise RuntimeError(f"this process has no connection to {name}")
+    return part

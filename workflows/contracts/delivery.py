@@ -1,10 +1,12 @@
-"""turn ──► bot: put text into the channel, take it away again, stop typing."""
+"""turn, channel ──► bot: put text into the channel, take it away again, stop typing."""
 
 from __future__ import annotations
 
 from enum import StrEnum
 
 from workflows.contracts.base import ActivityStub, Contract
+from workflows.contracts.invocation import Boomerang, InvocationEnd
+from workflows.contracts.tools import NoticeColour, ToolNotice
 
 
 class OutgoingKind(StrEnum):
@@ -12,6 +14,11 @@ class OutgoingKind(StrEnum):
     """The persona's words."""
     NOTICE = "notice"
     """The system's words (an error, a limit): shown as an embed, never as the persona's text."""
+    WORKING = "working"
+    """A notice that the turn is still at work, with a button that stops it; deleted when the turn
+    is over."""
+    STICKER = "sticker"
+    """The sticker `sticker_id`; `text` is its name. One that cannot be sent is logged, no more."""
 
 
 class Outgoing(Contract):
@@ -21,6 +28,12 @@ class Outgoing(Contract):
     """0, 1, 2, … within the turn, never used twice; the base of the nonce."""
     text: str
     kind: OutgoingKind = OutgoingKind.TEXT
+    title: str = ""
+    """Of a notice, at most 256 code points."""
+    colour: NoticeColour = NoticeColour.INFO
+    mention_user_id: str | None = None
+    """Of a notice: the one member it pings, in the message's content beside the embed."""
+    sticker_id: str | None = None
 
 
 class SendRequest(Contract):
@@ -79,6 +92,41 @@ class EndTyping(Contract):
     channel_id: str
 
 
+class HiddenNotices(Contract):
+    """For the server's thought log (behaviour 10). Best effort: where it may not be posted, it
+    vanishes."""
+
+    turn_id: str
+    guild_id: str
+    source_channel_id: str
+    log_channel_id: str
+    trigger_message_id: str
+    first_message_id: str | None = None
+    """The turn's first message, to link to."""
+    persona_id: int = 0
+    persona_name: str = ""
+    generation: int = 0
+    notices: list[ToolNotice] = []
+
+
+class ReportBack(Contract):
+    """The end of a task from another channel: read what was said here, and tell the channel that
+    asked (behaviour 12)."""
+
+    application_id: str
+    guild_id: str | None = None
+    channel_id: str
+    """Where the task was done."""
+    channel_name: str = ""
+    task: str = ""
+    end: InvocationEnd
+    boomerang: Boomerang
+    user_id: str
+    user_name: str = ""
+    guild_name: str = ""
+    bot_user_id: str = ""
+
+
 class Nothing(Contract):
     """An empty result that can gain fields later."""
 
@@ -86,6 +134,24 @@ class Nothing(Contract):
 SEND_SEGMENTS = ActivityStub("send_segments", SendRequest, SendResult)
 DELETE_MESSAGES = ActivityStub("delete_messages", DeleteRequest, DeleteResult)
 END_TYPING = ActivityStub("end_typing", EndTyping, Nothing)
+POST_HIDDEN_NOTICES = ActivityStub("post_hidden_notices", HiddenNotices, Nothing)
+REPORT_BACK = ActivityStub("report_back", ReportBack, Nothing)
+"""Signals the source channel with an `Origin.BOOMERANG` invocation. Idempotent: the invocation's
+message id is in the `Boomerang`."""
+
+
+_STOP_ID = "everturn:stop"
+
+
+def stop_button_id(channel_id: str, trigger_message_id: str, persona_id: int) -> str:
+    """The custom id of a turn's Stop button: all that the button needs to know, so that it works
+    in a process that never saw it sent. At most 100 characters, as Discord demands."""
+    return f"{_STOP_ID}:{channel_id}:{trigger_message_id}:{persona_id}"
+
+
+STOP_BUTTON_PATTERN = (
+    _STOP_ID + r":(?P<channel>[0-9]{1,20}):(?P<trigger>[0-9]{1,20}):(?P<persona>[0-9]{1,7})"
+)
 
 
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from workflows.contracts.base import ActivityStub, Contract
 from workflows.contracts.delivery import Nothing
 from workflows.contracts.generation import StreamStatus
+from workflows.contracts.invocation import Origin
 
 
 class FinishRequest(Contract):
@@ -21,6 +22,18 @@ class FinishRequest(Contract):
     messages_sent: int = 0
     error: str | None = None
     """For the operator, without content."""
+    is_dm: bool = False
+    origin: Origin = Origin.MESSAGE
+    channel_name: str = ""
+    persona_name: str = ""
+    user_name: str = ""
+    user_text: str = ""
+    """What was answered, for short-term memory; with `reply_text` the only content here. It is
+    the argument of a local activity, which stands in no history."""
+    reply_text: str = ""
+    """What the persona said, all segments."""
+    tools_succeeded: list[str] = []
+    """One name for each successful call."""
 
 
 FINISH_TURN = ActivityStub("finish_turn", FinishRequest, Nothing)

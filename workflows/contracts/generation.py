@@ -5,7 +5,8 @@ from __future__ import annotations
 from enum import StrEnum
 
 from workflows.contracts.base import ActivityStub, Contract
-from workflows.contracts.tools import TranscriptEntry
+from workflows.contracts.context import ToolSet
+from workflows.contracts.tools import Situation, TranscriptEntry
 
 
 class StreamStatus(StrEnum):
@@ -17,6 +18,7 @@ class StreamStatus(StrEnum):
     ERROR = "error"
     TIMEOUT = "timeout"
     STOPPED_BY_USER = "stopped_by_user"
+    FOLLOW_UP_INTERRUPT = "follow_up_interrupt"
 
 
 class ErrorType(StrEnum):
@@ -48,6 +50,15 @@ class FunctionCall(Contract):
     name: str
     arguments: str = "{}"
     """JSON text exactly as it arrived, or `{}` where it was too long to keep."""
+    arrived: list[str] = []
+    """Of truncated arguments, the tool's parameters that did arrive; names only, at most 20."""
+    cut_by: str = ""
+    """Of truncated arguments, the cause, as it reads after "because": `the answer reached its
+    length limit`."""
+    requires_follow_up: bool = True
+    """The model is to speak after the tool: an empty answer then is a fault (behaviour 6.4)."""
+    ends_turn: bool = False
+    """Success after visible text ends the turn (behaviour 6.4)."""
     truncated: bool = False
     """The stream ended by length, the JSON is incomplete, or it was too long to keep: never to be
     dispatched, and replayed without arguments."""
@@ -77,7 +88,11 @@ class ModelRequest(Contract):
     """How many entries of this turn's transcript are stored already."""
     new_entries: list[TranscriptEntry] = []
     """Entries to append at `transcript_length` before calling; at most one iteration's."""
-    tools_enabled: bool = True
+    tools: ToolSet = ToolSet()
+    """What is offered, before `withheld`."""
+    withheld: list[str] = []
+    """Tools that this turn has used up: a second memory update, a second restart."""
+    situation: Situation = Situation()
 
 
 class Segment(Contract):

@@ -26,6 +26,34 @@ class HistoryRef(Contract):
     newest_message_id: str | None = None
     """Newest message in the channel when it was read, of whatever kind. What this turn says is
     younger, and what an earlier turn said is not."""
+    own_permissions: list[str] = []
+    """Those of `contracts.tools.REPORTED_PERMISSIONS` that the bot has here, from its cache."""
+
+
+class FileInfo(Contract):
+    """A file of a message. Its address expires, so a tool asks Discord for the message again."""
+
+    id: str
+    filename: str
+    content_type: str = ""
+    size: int = 0
+    """Bytes."""
+
+
+class ReactionInfo(Contract):
+    emoji: str
+    """A character, or the name of a custom emoji."""
+    count: int = 1
+
+
+class StickerInfo(Contract):
+    """A sticker of the server."""
+
+    id: str
+    name: str
+    description: str = ""
+    emotion: str = ""
+    """The emoji that Discord suggests it for."""
 
 
 class HistoryMessage(Contract):
@@ -42,12 +70,18 @@ class HistoryMessage(Contract):
     reply_to: str | None = None
     attachments: list[str] = []
     """File names only; never addresses, which expire."""
+    files: list[FileInfo] = []
+    """The same files, with what a tool needs to find them again."""
+    reactions: list[ReactionInfo] = []
+    """At most 4 (behaviour 6.1)."""
 
 
 class ChannelHistory(Contract):
     """The stored document behind `HistoryRef.history_id`: oldest message first."""
 
     messages: list[HistoryMessage] = []
+    stickers: list[StickerInfo] = []
+    """What the server has, oldest first; empty in a direct message."""
 
 
 READ_HISTORY = ActivityStub("read_history", HistoryRequest, HistoryRef)

@@ -12,6 +12,54 @@ class Source(StrEnum):
 
     MESSAGE = "message"
     QUEUE = "queue"
+    MANUAL = "manual"
+    """A reminder, a task from another channel, or the report back from one."""
+
+
+class Origin(StrEnum):
+    """What brought a turn about. All but a message have no trigger in the channel."""
+
+    MESSAGE = "message"
+    REMINDER = "reminder"
+    """A reminder or a task of the persona's own has come due; `content` is its purpose."""
+    CROSS_CHANNEL = "cross_channel"
+    """A persona was sent here from another channel; `content` is its task."""
+    BOOMERANG = "boomerang"
+    """The report back from there; `content` is the task, `report_id` what became of it."""
+
+
+class ReminderDue(Contract):
+    """Which reminder an invocation delivers."""
+
+    reminder_id: int
+    recipient_id: str | None = None
+    """Whom it reminds; None for a task of the persona's own."""
+
+
+class Boomerang(Contract):
+    """Where the outcome of a task from another channel is reported, once (behaviour 12).
+
+    All fields are the source channel's: of the turn that sent the persona away."""
+
+    channel_id: str
+    channel_name: str = ""
+    message_id: str
+    """Of the report's own turn; synthetic, so that a repeated report is answered once."""
+    persona_id: int
+    is_dm: bool = False
+    is_thread: bool = False
+
+
+class BoomerangReport(Contract):
+    """The stored document behind `ChatIncoming.report_id`."""
+
+    target_channel_id: str
+    target_channel_name: str = ""
+    task: str
+    outcome: str
+    """One sentence for the model: answered, stopped, failed, or never begun."""
+    messages: list[str] = []
+    """The target channel's last ten, `Author: text`, each at most 1,500 code points."""
 
 
 class ChatIncoming(Contract):
@@ -36,6 +84,44 @@ class ChatIncoming(Contract):
     """Personas the message addresses, in the order they should answer; empty: the main one."""
     surface_errors: bool = True
     """Whether errors of this turn may be shown in the channel (behaviour 2.6)."""
+    locale: str = ""
+    """The user's language as Discord tells it (`en-US`), where it does."""
+    origin: Origin = Origin.MESSAGE
+    selected_persona_id: int | None = None
+    """Who answers, whatever the message addresses."""
+    disabled_tools: list[str] = []
+    """Withheld from this turn, in declarations and at dispatch."""
+    report_id: str | None = None
+    """Blob id of a `BoomerangReport`."""
+    reminder: ReminderDue | None = None
+    boomerang: Boomerang | None = None
+    answer_to: str | None = None
+    """Id of a workflow that wants to hear how this came out: it receives an
+    `InvocationOutcome`."""
+
+    @property
+    def is_synthetic(self) -> bool:
+        """No message of the channel has this id: nothing can be replied to."""
+        return self.origin is not Origin.MESSAGE
+
+
+class InvocationEnd(StrEnum):
+    ANSWERED = "answered"
+    STOPPED = "stopped"
+    FAILED = "failed"
+    DISCARDED = "discarded"
+    """It never had its turn: the queue was cleared, was full, or nobody was there to answer."""
+
+
+class InvocationOutcome(Contract):
+    """How an accepted message came out, after its turns have closed (behaviour 3, C027)."""
+
+    message_id: str
+    end: InvocationEnd
+
+
+OUTCOME_SIGNAL = "outcome"
+"""Signal with an `InvocationOutcome` to the workflow that `ChatIncoming.answer_to` names."""
 
 
 class KillRequest(Contract):
@@ -66,3 +152,4 @@ that no worker has accepted yet is not kept by the server; a signal is."""
 
 CHANNEL_WORKFLOW = "ChannelWorkflow"
 TURN_WORKFLOW = "TurnWorkflow"
+REMINDER_WORKFLOW = "ReminderWorkflow"

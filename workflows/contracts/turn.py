@@ -16,6 +16,8 @@ class TurnLimits(Contract):
     """Model calls in one turn."""
     max_consecutive_errors: int = 5
     """Failed tool calls in a row."""
+    warn_at_iteration: int = 20
+    """Iteration from which the channel is told that the turn is still at work (behaviour 6.4)."""
     max_segments: int = 40
     """Segments of one model call (behaviour 18, MAX_FLUSH_COUNT)."""
 
@@ -30,6 +32,8 @@ class TurnInput(Contract):
     limits: TurnLimits = TurnLimits()
     provider: str = ""
     model: str = ""
+    retained_tools: list[str] = []
+    """Tools that succeeded lately in this channel, and stay on offer (behaviour 8)."""
 
     @property
     def is_queued(self) -> bool:
@@ -37,11 +41,28 @@ class TurnInput(Contract):
         return self.source is Source.QUEUE
 
 
+class ToolsUsed(Contract):
+    """What a turn's tools mean for the next turns of the channel (behaviour 8)."""
+
+    succeeded: list[str] = []
+    """Names, each once, in the order of their latest success."""
+    retain_for: int = 0
+    """`deliberate_tool_context_turns` as this turn found it; 0 while the mode is off."""
+    context_built: bool = False
+    """Whether this turn counts as one in which earlier tools were on offer."""
+
+
 class TurnResult(Contract):
     status: StreamStatus
     messages_sent: int = 0
     iterations: int = 0
     usage: Usage = Usage()
+    tools: ToolsUsed = ToolsUsed()
+
+
+TOOLS_USED_SIGNAL = "tools_used"
+"""Signal of `ChannelWorkflow` with the `ToolsUsed` of a turn that ends without a result, because
+it was stopped."""
 
 
 class QueueEntry(Contract):
@@ -51,10 +72,20 @@ class QueueEntry(Contract):
     source: Source = Source.MESSAGE
 
 
+class RetainedTool(Contract):
+    """A tool that stays on offer for `turns_left` more turns."""
+
+    name: str
+    turns_left: int
+
+
 class ChannelState(Contract):
     """All that a channel carries through continue-as-new."""
 
     queue: list[QueueEntry] = []
+    dismissed: list[ChatIncoming] = []
+    """Messages that lost their turn, and whose sender wants to hear of it."""
+    retained_tools: list[RetainedTool] = []
     seen_message_ids: list[str] = []
     """Newest last, bounded: gateway events that Discord repeats are answered once."""
 

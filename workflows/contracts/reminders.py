@@ -1,0 +1,52 @@
+"""tool ──► reminder ──► channel: a reminder, or a task of the persona's own, as a durable timer.
+
+The row in the database says what is due and when; the workflow only waits for it. So an edit is a
+changed row and a signal, and a new worker can start the workflow of every row that has none.
+"""
+
+from __future__ import annotations
+
+from pydantic import AwareDatetime
+
+from workflows.contracts.base import ActivityStub, Contract
+
+
+class ReminderInput(Contract):
+    reminder_id: int
+
+
+class ReminderKey(Contract):
+    """One attempt at one occurrence of a reminder."""
+
+    reminder_id: int
+    due: AwareDatetime | None = None
+    """The canonical time of the occurrence, never moved by retries (behaviour 3)."""
+    attempt: int = 0
+    """0, 1, … of its deliveries."""
+
+
+class ReminderState(Contract):
+    due: AwareDatetime | None = None
+    """When it is next due; None: the reminder is gone, or done."""
+
+
+class ReminderDelivery(Contract):
+    """What a delivery attempt left behind."""
+
+    message_id: str = ""
+    """Of the synthetic invocation; its `InvocationOutcome` names it. Empty: the reminder is
+    gone."""
+    application_id: str = ""
+    channel_id: str = ""
+    purpose: str = ""
+    recipient_id: str | None = None
+
+
+LOAD_REMINDER = ActivityStub("load_reminder", ReminderKey, ReminderState)
+DELIVER_REMINDER = ActivityStub("deliver_reminder", ReminderKey, ReminderDelivery)
+"""Signals the channel with an `Origin.REMINDER` invocation that answers to this reminder."""
+ADVANCE_REMINDER = ActivityStub("advance_reminder", ReminderKey, ReminderState)
+"""The occurrence `due` is over: a one-shot row goes, a recurring one moves on from `due`."""
+
+REMINDER_CHANGED_SIGNAL = "changed"
+"""Signal of `ReminderWorkflow`: its row was edited or removed."""
