@@ -18,7 +18,13 @@ from temporalio.workflow import ActivityCancellationType
 with workflow.unsafe.imports_passed_through():
     from workflows.contracts.base import ActivityStub
     from workflows.contracts.context import BUILD_CONTEXT
-    from workflows.contracts.delivery import DELETE_MESSAGES, END_TYPING, SEND_SEGMENTS
+    from workflows.contracts.delivery import (
+        DELETE_MESSAGES,
+        END_TYPING,
+        POST_HIDDEN_NOTICES,
+        REPORT_BACK,
+        SEND_SEGMENTS,
+    )
     from workflows.contracts.effects import FINISH_TURN
     from workflows.contracts.generation import CALL_MODEL
     from workflows.contracts.history import READ_HISTORY
@@ -53,6 +59,9 @@ class Stop:
     """Whether somebody has stopped this turn: `/kill`, or a cancel in Temporal."""
 
     requested: bool = False
+    follow_up: bool = False
+    """The member whose message is being answered has written more: it comes next, and what is
+    still streaming before any tool has run gives way to it (behaviour 2.3)."""
 
     def check(self) -> None:
         """Raises StoppedError after a stop: call it before anything new is scheduled."""
@@ -112,6 +121,13 @@ POLICIES: dict[str, Policy] = {
     ),
     END_TYPING.name: Policy(
         start_to_close=timedelta(seconds=5), schedule_to_close=timedelta(seconds=5)
+    ),
+    # Both best effort, and what they wait for holds up the channel.
+    POST_HIDDEN_NOTICES.name: Policy(
+        start_to_close=timedelta(seconds=20), schedule_to_close=timedelta(seconds=30)
+    ),
+    REPORT_BACK.name: Policy(
+        start_to_close=timedelta(seconds=30), schedule_to_close=timedelta(hours=1)
     ),
     FINISH_TURN.name: Policy(
         start_to_close=timedelta(seconds=30), retry=RetryPolicy(maximum_attempts=3)

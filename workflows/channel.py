@@ -47,16 +47,22 @@ with workflow.unsafe.imports_passed_through():
         KILL_UPDATE,
         TURN_WORKFLOW,
         ChatIncoming,
+        InvocationEnd,
         KillOutcome,
         KillRequest,
     )
     from workflows.contracts.planning import PLAN_TURNS, PlannedTurn, TurnPlan
     from workflows.contracts.turn import (
+        TOOLS_USED_SIGNAL,
         ChannelInput,
+        ChannelState,
         QueueEntry,
+        ToolsUsed,
         TurnInput,
         TurnResult,
     )
+    from workflows.deliberate import Retention
+    from workflows.outcomes import end_of, report
     from workflows.queue import ChannelQueue, Offer
 
 PLAN_PATIENCE = timedelta(minutes=5)
@@ -84,6 +90,7 @@ class ChannelWorkflow:
     def __init__(self, channel: ChannelInput) -> None:
         self._channel = channel
         self._queue = ChannelQueue(channel.state)
+        self._retention = Retention(channel.state.retained_tools)
         self._busy = False
         self._stop_pending = False
         self._turn: workflow.ChildWorkflowHandle[TurnWorkflowType, TurnResult] | None = None
@@ -94,15 +101,15 @@ class ChannelWorkflow:
     @workflow.run
     async def run(self, channel: ChannelInput) -> None:
         while await self._message_waits():
-            await self._answer(self._queue.take())
-            await self._tell()
+            await self._report_dismissed()
+            if len(self._queue):
+                await self._answer(self._queue.take())
+                await self._tell()
             if workflow.cancellation_reason() is not None:
                 # Somebody cancelled the channel itself; its turn has been stopped with it.
                 raise asyncio.CancelledError
             if self._should_continue_as_new():
-                workflow.continue_as_new(
-                    channel.model_copy(update={"state": self._queue.state()}),
-                )
+                workflow.continue_as_new(channel.model_copy(update={"state": self._state()}))
 
     @workflow.signal(name=ENQUEUE_SIGNAL)
     def enqueue(self, message: ChatIncoming) -> None:
@@ -127,6 +134,11 @@ class ChannelWorkflow:
         """The same, sent when no worker was there to answer an update."""
         self._stop()
 
+    @workflow.signal(name=TOOLS_USED_SIGNAL)
+    def tools_used(self, used: ToolsUsed) -> None:
+        """What the tools of a turn did that ends without a result."""
+        self._retention.apply(used)
+
     def _stop(self) -> KillOutcome:
         cleared = self._queue.clear()
         stopped = self._busy
@@ -145,26 +157,37 @@ class ChannelWorkflow:
         """
         try:
             await workflow.wait_condition(
-                lambda: len(self._queue) > 0,
+                self._work_waits,
                 timeout=timedelta(seconds=self._channel.idle_seconds),
                 timeout_summary="closes when idle",
             )
         except TimeoutError:
-            return len(self._queue) > 0
+            return self._work_waits()
         return True
+
+    def _work_waits(self) -> bool:
+        return len(self._queue) > 0 or len(self._queue.dismissed) > 0
+
+    async def _report_dismissed(self) -> None:
+        """Tell those who wait for a message that has lost its turn."""
+        while self._queue.dismissed:
+            await report(self._queue.dismissed.pop(0), InvocationEnd.DISCARDED)
 
     async def _answer(self, entry: QueueEntry) -> None:
         """Plan one message, and run a turn for each persona that answers, one after another."""
         self._busy = True
         self._show()
         plan = await self._plan(entry.invocation)
+        end = InvocationEnd.DISCARDED
         for planned in plan.turns:
             if self._stop_pending or workflow.cancellation_reason() is not None:
+                end = InvocationEnd.STOPPED
                 break
-            await self._run_turn(entry, planned, plan)
+            end = await self._run_turn(entry, planned, plan)
         self._busy = False
         self._stop_pending = False
         self._show()
+        await report(entry.invocation, end)
 
     async def _plan(self, message: ChatIncoming) -> TurnPlan:
         """Tried again while the database is away, for PLAN_PATIENCE. Between the attempts the
@@ -198,7 +221,7 @@ class ChannelWorkflow:
             trigger_message_id=message.message_id,
             persona_id=0,
             outgoing=[Outgoing(ordinal=0, text=reason, kind=OutgoingKind.NOTICE)],
-            reply_to=message.message_id,
+            reply_to=None if message.is_synthetic else message.message_id,
             last=True,
         )
         handle = start(
@@ -213,7 +236,10 @@ class ChannelWorkflow:
         except ActivityError:
             workflow.logger.warning("message %s is not told", message.message_id)
 
-    async def _run_turn(self, entry: QueueEntry, planned: PlannedTurn, plan: TurnPlan) -> None:
+    async def _run_turn(
+        self, entry: QueueEntry, planned: PlannedTurn, plan: TurnPlan
+    ) -> InvocationEnd:
+        """Run one persona's turn to its end, and say what that means to whoever asked."""
         message = entry.invocation
         turn = TurnInput(
             invocation=message,
@@ -224,6 +250,7 @@ class ChannelWorkflow:
             limits=plan.limits,
             provider=plan.provider,
             model=plan.model,
+            retained_tools=self._retention.offered(),
         )
         self._turns_run += 1
         try:
@@ -241,16 +268,24 @@ class ChannelWorkflow:
             )
             if self._stop_pending:
                 self._turn.cancel()
-            await self._turn
+            result = await self._turn
         except WorkflowAlreadyStartedError:
             workflow.logger.info("message %s was answered before", message.message_id)
+            return InvocationEnd.ANSWERED
         except ChildWorkflowError as error:
             # A stopped turn ends as cancelled. A turn that failed has said so in the channel
             # itself; the next message must not suffer for it.
-            if not is_cancelled_exception(error):
-                workflow.logger.error("the turn of message %s failed", message.message_id)
+            if is_cancelled_exception(error):
+                return InvocationEnd.STOPPED
+            workflow.logger.error("the turn of message %s failed", message.message_id)
+            return InvocationEnd.FAILED
         finally:
             self._turn = None
+        self._retention.apply(result.tools)
+        return end_of(result.status)
+
+    def _state(self) -> ChannelState:
+        return self._queue.state().model_copy(update={"retained_tools": self._retention.state()})
 
     def _should_continue_as_new(self) -> bool:
         after = self._channel.continue_after_turns

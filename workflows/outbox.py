@@ -44,6 +44,7 @@ with workflow.unsafe.imports_passed_through():
         SendResult,
     )
     from workflows.contracts.generation import ModelResult, Segment, SegmentBatch, StreamStatus
+    from workflows.contracts.tools import StickerChoice, ToolNotice
     from workflows.contracts.turn import TurnInput
     from workflows.progress import Progress
 
@@ -62,6 +63,14 @@ class Origin:
 
 NOTICE = Origin(call_index=-1, attempt=0)
 """Origin of our own words; no attempt ever replaces them."""
+
+WORKING = Origin(call_index=-2, attempt=0)
+"""Origin of the word that the turn is still at work, which goes away with it."""
+
+STICKER = Origin(call_index=-3, attempt=0)
+
+_OWN = (NOTICE, WORKING)
+"""What is not the persona's."""
 
 
 @dataclass
@@ -98,6 +107,7 @@ class Outbox:
         self._replied = False
         self._sealed = False
         self._typing_ended = False
+        self._said: list[tuple[Origin, str]] = []
         self._sending = False
         self.newest_message_id: str | None = None
         """The newest message that is older than anything of this turn."""
@@ -139,8 +149,35 @@ class Outbox:
         """Queue a word of the system's own, shown apart from the persona's."""
         self._append(NOTICE, text, OutgoingKind.NOTICE)
 
+    def card(self, notice: ToolNotice) -> None:
+        """Queue what a tool has to tell people."""
+        self._append(
+            NOTICE,
+            notice.text,
+            OutgoingKind.NOTICE,
+            Outgoing(ordinal=0, text="", title=notice.title, colour=notice.colour),
+        )
+
+    def still_working(self, text: str) -> None:
+        """Queue the word that the turn goes on, with a button that stops it."""
+        self._append(WORKING, text, OutgoingKind.WORKING)
+
+    def sticker(self, choice: StickerChoice) -> None:
+        """Queue the persona's sticker; it follows all text."""
+        self._append(
+            STICKER,
+            choice.name,
+            OutgoingKind.STICKER,
+            Outgoing(ordinal=0, text="", sticker_id=choice.sticker_id),
+        )
+
+    def discard(self) -> None:
+        """Drop what has not been sent: something else takes this answer's place."""
+        self._pending.clear()
+
     def seal(self) -> None:
         """Nothing more will come: the batch that empties the outbox is the turn's last."""
+        self._pending = [item for item in self._pending if item[0] != WORKING]
         self._sealed = True
 
     # What is known
@@ -152,8 +189,16 @@ class Outbox:
     @property
     def delivered_text(self) -> bool:
         """Whether the persona's own words stand in the channel, or are on their way."""
-        text = any(row.origin != NOTICE for row in self._ledger)
-        return text or any(origin != NOTICE for origin, _ in self._pending)
+        text = any(row.origin not in _OWN for row in self._ledger)
+        return text or any(origin not in _OWN for origin, _ in self._pending)
+
+    @property
+    def first_message_id(self) -> str | None:
+        return self._ledger[0].message_id if self._ledger else None
+
+    def said(self) -> str:
+        """All that the persona has said in this turn, as it was accepted."""
+        return "\n".join(text for _, text in self._said)
 
     @property
     def idle(self) -> bool:
@@ -205,12 +250,29 @@ class Outbox:
         except ActivityError:
             workflow.logger.info("the bot is away; its typing indicator runs out by itself")
 
+    async def remove_working(self) -> None:
+        """Take away the word that the turn is still at work. Best effort: the bot may be away."""
+        rows = [row for row in self._ledger if row.origin == WORKING]
+        if not rows:
+            return
+        self._ledger = [row for row in self._ledger if row.origin != WORKING]
+        request = DeleteRequest(
+            turn_id=self._turn_id,
+            channel_id=self._turn.invocation.channel_id,
+            message_ids=[row.message_id for row in rows],
+        )
+        handle = start(DELETE_MESSAGES, request, summary="the notice goes", task_queue=self._queue)
+        try:
+            await handle
+        except ActivityError:
+            workflow.logger.warning("the notice of turn %s stays", self._turn_id)
+
     async def _send_batch(self) -> None:
         batch = self._pending[:MAX_BATCH]
         del self._pending[:MAX_BATCH]
         last = self._sealed and not self._pending
         message = self._turn.invocation
-        replies = self._turn.is_queued and not self._replied
+        replies = self._turn.is_queued and not self._replied and not message.is_synthetic
         request = SendRequest(
             turn_id=self._turn_id,
             channel_id=message.channel_id,
@@ -304,13 +366,20 @@ class Outbox:
         if attempt > call.attempt:
             dead = [Origin(call_index, number) for number in range(1, attempt)]
             self._pending = [item for item in self._pending if item[0] not in dead]
+            self._said = [item for item in self._said if item[0] not in dead]
             self._stale.extend(dead)
             call = self._calls[call_index] = _Call(attempt=attempt)
         return call
 
-    def _append(self, origin: Origin, text: str, kind: OutgoingKind) -> None:
+    def _append(
+        self, origin: Origin, text: str, kind: OutgoingKind, like: Outgoing | None = None
+    ) -> None:
         if self._stop.requested or self.refusal is not None:
             return
-        outgoing = Outgoing(ordinal=self._next_ordinal, text=text, kind=kind)
+        if kind is OutgoingKind.TEXT:
+            self._said.append((origin, text))
+        outgoing = (like or Outgoing(ordinal=0, text="")).model_copy(
+            update={"ordinal": self._next_ordinal, "text": text, "kind": kind}
+        )
         self._next_ordinal += 1
         self._pending.append((origin, outgoing))

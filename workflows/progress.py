@@ -22,6 +22,8 @@ class Progress:
     """How many stand in the channel because of this turn."""
     iteration: int = 0
     tools_run: int = 0
+    long: bool = False
+    """The channel has been told that this turn takes longer than usual."""
     model: str = ""
     provider: str = ""
     usage: Usage = field(default_factory=Usage)
@@ -53,6 +55,9 @@ class Progress:
         self.tools_run += 1
         self._now(f"runs `{summary.replace('`', '')}`")
 
+    def warned(self) -> None:
+        self.long = True
+
     def delivering(self) -> None:
         self._now("delivers")
 
@@ -71,6 +76,8 @@ class Progress:
         if self.iteration:
             lines.append(f"- model calls: {self.iteration}, tools run: {self.tools_run}")
         lines.append(f"- messages in the channel: {self.messages}")
+        if self.long:
+            lines.append("- long: the channel has a Stop button for it")
         if self.usage.input_tokens or self.usage.output_tokens:
             tokens = f"{self.usage.input_tokens} in, {self.usage.output_tokens} out"
             cost = self.usage.cost_usd
@@ -81,6 +88,7 @@ class Progress:
 _ENDINGS = {
     StreamStatus.COMPLETED: "has answered",
     StreamStatus.STOPPED_BY_USER: "was stopped",
+    StreamStatus.FOLLOW_UP_INTERRUPT: "gave way to a follow-up",
     StreamStatus.EMPTY_RESPONSE: "the model sent nothing",
     StreamStatus.TIMEOUT: "took too long",
     StreamStatus.ERROR: "failed",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from workflows.contracts.invocation import ChatIncoming, Source
+from workflows.contracts.invocation import ChatIncoming, Source, is_awaited
 from workflows.contracts.turn import ChannelState, QueueEntry
 
 MAX_WAITING = 100
@@ -32,6 +32,8 @@ class Offer(StrEnum):
 class ChannelQueue:
     def __init__(self, state: ChannelState) -> None:
         self._entries = list(state.queue)
+        self.dismissed = list(state.dismissed)
+        """Messages that lost their turn, and whose sender waits to hear of it."""
         # A dict is an ordered set: iterating a set would not be deterministic.
         self._seen = dict.fromkeys(state.seen_message_ids)
 
@@ -47,9 +49,12 @@ class ChannelQueue:
         while len(self._seen) > SEEN_LIMIT:
             del self._seen[next(iter(self._seen))]
         if len(self._entries) >= MAX_WAITING:
+            self._dismiss(message)
             return Offer.FULL
         waits = busy or bool(self._entries)
         source = Source.QUEUE if waits else Source.MESSAGE
+        if message.is_synthetic:
+            source = Source.MANUAL
         self._entries.append(QueueEntry(invocation=message, source=source))
         return Offer.ACCEPTED
 
@@ -59,11 +64,21 @@ class ChannelQueue:
     def clear(self) -> int:
         """Drop everything that waits; how many that was. Their ids stay seen."""
         dropped = len(self._entries)
+        for entry in self._entries:
+            self._dismiss(entry.invocation)
         self._entries.clear()
         return dropped
+
+    def _dismiss(self, message: ChatIncoming) -> None:
+        if is_awaited(message):
+            self.dismissed.append(message)
 
     def waiting_ids(self) -> list[str]:
         return [entry.invocation.message_id for entry in self._entries]
 
     def state(self) -> ChannelState:
-        return ChannelState(queue=list(self._entries), seen_message_ids=list(self._seen))
+        return ChannelState(
+            queue=list(self._entries),
+            dismissed=list(self.dismissed),
+            seen_message_ids=list(self._seen),
+        )

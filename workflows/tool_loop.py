@@ -1,9 +1,10 @@
 """The tool loop of a turn: call the model, run the tools it asks for, call it again.
 
 In: a built context. Out: the status the turn ends with. What it changes: the outbox, which
-receives the text and, when something went wrong, one notice. What always holds: what a call of
-the model carries does not grow with the number of calls before it (ids in, one iteration's
-entries); a text that precedes a tool call stands in the channel before the tool runs.
+receives the text, what tools have to tell people, and when something went wrong, one notice. What
+always holds: what a call of the model carries does not grow with the number of calls before it
+(ids in, one iteration's entries); a text that precedes a tool call stands in the channel before the
+tool runs.
 """
 
 from __future__ import annotations
@@ -16,17 +17,21 @@ from temporalio.exceptions import ActivityError
 
 with workflow.unsafe.imports_passed_through():
     from workflows.activity_calls import Stop, outcome_of, settle, start
+    from workflows.contracts.context import ContextRef
     from workflows.contracts.generation import (
         CALL_MODEL,
         ModelRequest,
         ModelResult,
         StreamStatus,
     )
-    from workflows.contracts.tools import ToolContext, ToolResult, TranscriptEntry
+    from workflows.contracts.tools import ToolResult, TranscriptEntry
     from workflows.contracts.turn import TurnInput
-    from workflows.execute_tool_call import Abort, execute_tool_call, failure
+    from workflows.execute_tool_call import Abort, History, Restart, ToolCallStage, failure
     from workflows.outbox import Outbox
     from workflows.progress import Progress
+    from workflows.tool_context import tool_context
+    from workflows.tool_notices import ToolNotices
+    from workflows.turn_tools import TurnTools
 
 
 MAX_CALLS = 32
@@ -48,22 +53,51 @@ class LoopEnd:
     """For the operator."""
 
 
+@dataclass(frozen=True)
+class _Called:
+    """What the calls of one response came to."""
+
+    entry: TranscriptEntry
+    end_turn: bool = False
+    requires_follow_up: bool = True
+    """Of the last one."""
+
+
 class ToolLoop:
     def __init__(
-        self, turn: TurnInput, turn_id: str, outbox: Outbox, stop: Stop, progress: Progress
+        self,
+        turn: TurnInput,
+        turn_id: str,
+        context: ContextRef,
+        outbox: Outbox,
+        stop: Stop,
+        progress: Progress,
     ) -> None:
         self._turn = turn
         self._turn_id = turn_id
+        self._context = context
+        self._context_id = context.context_id
         self._outbox = outbox
         self._stop = stop
         self._progress = progress
+        self.tools = TurnTools(context)
+        self.notices = ToolNotices(context, quiet=not turn.invocation.surface_errors)
+        self._stage = ToolCallStage(
+            self.tools,
+            self.notices,
+            stop,
+            timedelta(seconds=turn.limits.tool_timeout_seconds),
+        )
+        self._stored_entries = 0
+        self._new_entries: list[TranscriptEntry] = []
         self._consecutive_errors = 0
+        self._needs_follow_up = True
 
-    async def run(self, context_id: str) -> LoopEnd:
+    async def run(self) -> LoopEnd:
         limits = self._turn.limits
-        entries: list[TranscriptEntry] = []
         for iteration in range(limits.max_iterations):
-            result = await self._call_model(iteration, context_id, entries)
+            self._warn(iteration)
+            result = await self._call_model(iteration)
             if self._outbox.refusal is not None:
                 return self._refused()
             if self._outbox.flooded:
@@ -73,6 +107,9 @@ class ToolLoop:
                     f"I stopped here: an answer has at most {limits.max_segments} parts.",
                     "the limit of segments was reached",
                 )
+            if result is None and self._interrupted(iteration):
+                self._outbox.discard()
+                return LoopEnd(StreamStatus.FOLLOW_UP_INTERRUPT)
             if result is None:
                 return LoopEnd(
                     StreamStatus.ERROR, _WORKER_LOST, "the model call could not be completed"
@@ -82,22 +119,19 @@ class ToolLoop:
             await self._outbox.drained()
             if self._outbox.refusal is not None:
                 return self._refused()
-            outcome = await self._run_calls(iteration, result)
-            if isinstance(outcome, Abort):
-                if outcome.status is StreamStatus.STOPPED_BY_USER:
-                    return LoopEnd(outcome.status)
-                return LoopEnd(
-                    outcome.status,
-                    "The model sent a tool call that makes no sense. Please try again.",
-                    "a tool call without a name",
-                )
+            called = await self._run_calls(iteration, result)
+            if isinstance(called, Abort):
+                return _aborted(called)
+            if called.end_turn:
+                return LoopEnd(StreamStatus.COMPLETED)
             if self._history_is_long():
                 return LoopEnd(
                     StreamStatus.TIMEOUT,
                     "I stopped: this answer has taken too many steps.",
                     "the history of the turn came near its limit",
                 )
-            entries = [outcome]
+            self._needs_follow_up = called.requires_follow_up
+            self._keep(called.entry, said_something=result.visible_chars > 0)
             if self._consecutive_errors >= limits.max_consecutive_errors:
                 return LoopEnd(
                     StreamStatus.ERROR,
@@ -110,9 +144,14 @@ class ToolLoop:
             "the limit of iterations was reached",
         )
 
-    async def _call_model(
-        self, iteration: int, context_id: str, entries: list[TranscriptEntry]
-    ) -> ModelResult | None:
+    def _warn(self, iteration: int) -> None:
+        """Say once that the turn is still at work, when it has become long."""
+        if iteration + 1 == self._turn.limits.warn_at_iteration:
+            self._progress.warned()
+            if self._turn.invocation.surface_errors:
+                self._outbox.still_working(_STILL_WORKING)
+
+    async def _call_model(self, iteration: int) -> ModelResult | None:
         """One call of the model; None when it came to no end, or has no reader any more.
 
         Raises StoppedError.
@@ -122,19 +161,28 @@ class ToolLoop:
         request = ModelRequest(
             turn_id=self._turn_id,
             call_index=iteration,
-            context_id=context_id,
-            # Each call before this one has left exactly one entry; the newest is in our hand.
-            transcript_length=max(0, iteration - 1),
-            new_entries=entries,
+            context_id=self._context_id,
+            transcript_length=self._stored_entries,
+            new_entries=self._new_entries,
+            tools=self.tools.offered,
+            withheld=self.tools.withheld,
         )
         summary = f"{self._turn.persona_name} answers"
         if iteration:
             summary = f"{self._turn.persona_name} goes on, call {iteration + 1}"
         handle = start(CALL_MODEL, request, summary=summary)
+        # Each call stores the entries it carries.
+        self._stored_entries += len(self._new_entries)
+        self._new_entries = []
         await workflow.wait_condition(
-            lambda: handle.done() or self._stop.requested or self._unread()
+            lambda: (
+                handle.done()
+                or self._stop.requested
+                or self._unread()
+                or self._interrupted(iteration)
+            )
         )
-        if self._unread():
+        if (self._unread() or self._interrupted(iteration)) and not self._stop.requested:
             await settle(handle)  # nobody will read the rest: do not pay for it
             return None
         try:
@@ -156,51 +204,81 @@ class ToolLoop:
     def _unread(self) -> bool:
         return self._outbox.refusal is not None or self._outbox.flooded
 
-    async def _run_calls(self, iteration: int, result: ModelResult) -> TranscriptEntry | Abort:
-        """Run every call of one response, in order."""
-        timeout = timedelta(seconds=self._turn.limits.tool_timeout_seconds)
+    def _interrupted(self, iteration: int) -> bool:
+        """Whether a follow-up takes the place of this answer. A chain of tools, once begun, is
+        finished: the follow-up waits in the queue (behaviour 2.3, C013)."""
+        return self._stop.follow_up and iteration == 0
+
+    async def _run_calls(self, iteration: int, result: ModelResult) -> _Called | Abort:
+        """Every call of one response, in order. The first Abort ends it."""
         results: list[ToolResult] = []
         cleared: list[str] = []
-        for number, call in enumerate(result.calls):
-            if number >= MAX_CALLS:
+        dropped: list[str] = []
+        ends = False
+        unanswered = False  # a call that the model has to speak about
+        requires_follow_up = True
+        for position, call in enumerate(result.calls):
+            if position >= MAX_CALLS:
                 reason = f"Not run: one response may call at most {MAX_CALLS} tools."
                 results.append(failure(call, reason))
                 continue
             self._progress.tool_called(call.summary or call.name)
-            context = self._tool_context(iteration, result.provider)
-            outcome = await execute_tool_call(call, context, timeout, self._stop)
-            if isinstance(outcome, Abort):
-                return outcome
-            results.append(outcome.result)
-            if outcome.cleared:
-                cleared.append(call.call_id)
-            if outcome.result.success:
-                self._consecutive_errors = 0
-            else:
-                self._consecutive_errors += 1
-        return TranscriptEntry(
-            response_id=result.response_id or "", results=results, cleared_call_ids=cleared
+            context = tool_context(
+                self._turn,
+                self._turn_id,
+                self._context,
+                self._context_id,
+                provider=result.provider,
+                model=result.model,
+                iteration=iteration,
+                position=position,
+            )
+            outcome = await self._stage.run(call, context, after_text=result.visible_chars > 0)
+            match outcome:
+                case Abort():
+                    return outcome
+                case Restart(restart=restart):
+                    self._context_id = restart.context_id
+                    self._consecutive_errors = 0
+                    dropped.append(call.call_id)
+                    unanswered = True
+                case History():
+                    self._show(outcome.result, context.show_kill_hint)
+                    # What people were told is no part of what the model reads.
+                    results.append(outcome.result.model_copy(update={"notices": []}))
+                    if outcome.cleared:
+                        cleared.append(call.call_id)
+                    if outcome.result.success:
+                        self._consecutive_errors = 0
+                    else:
+                        self._consecutive_errors += 1
+                    if outcome.end_turn:
+                        ends = True
+                    elif outcome.requires_follow_up or not outcome.result.success:
+                        unanswered = True
+                    requires_follow_up = outcome.requires_follow_up
+        entry = TranscriptEntry(
+            response_id=result.response_id or "",
+            results=results,
+            cleared_call_ids=cleared,
+            dropped_call_ids=dropped,
         )
+        return _Called(entry, ends and not unanswered, requires_follow_up)
 
-    def _tool_context(self, iteration: int, provider: str) -> ToolContext:
-        message = self._turn.invocation
-        return ToolContext(
-            turn_id=self._turn_id,
-            guild_id=message.guild_id,
-            channel_id=message.channel_id,
-            trigger_message_id=message.message_id,
-            user_id=message.author_id,
-            user_name=message.author_name,
-            persona_id=self._turn.persona_id,
-            provider=provider,
-            iteration=iteration,
-            suppress_progress_notices=not message.surface_errors,
-        )
+    def _keep(self, entry: TranscriptEntry, *, said_something: bool) -> None:
+        """The next call replays this response; one that only restarted the context and said
+        nothing has left nothing to replay (C078)."""
+        if entry.results or said_something:
+            self._new_entries = [entry]
+
+    def _show(self, result: ToolResult, kill_hint: bool) -> None:
+        for notice in self.notices.of_tool(result.notices, kill_hint=kill_hint):
+            self._outbox.card(notice)
 
     def _ending(self, result: ModelResult) -> LoopEnd:
         match result.status:
             case StreamStatus.EMPTY_RESPONSE:
-                if self._outbox.delivered_text and result.finish_reason != "length":
+                if self._was_enough(result):
                     return LoopEnd(StreamStatus.COMPLETED)
                 return LoopEnd(
                     StreamStatus.EMPTY_RESPONSE,
@@ -222,6 +300,15 @@ class ToolLoop:
             case _:
                 return LoopEnd(result.status)
 
+    def _was_enough(self, result: ModelResult) -> bool:
+        """Whether an empty answer means that all has been said (behaviour 6.4): something was
+        delivered, and the last tool needs no word after it. A sticker alone is an answer too."""
+        if result.finish_reason == "length":
+            return False
+        if self.tools.sticker is not None:
+            return True
+        return self._outbox.delivered_text and not self._needs_follow_up
+
     def _refused(self) -> LoopEnd:
         refusal = self._outbox.refusal
         reason = f"Discord refused the message: {refusal.message}" if refusal else ""
@@ -229,6 +316,18 @@ class ToolLoop:
 
 
 _WORKER_LOST = "I lost the thread several times in a row and gave up. Please try again."
+
+_STILL_WORKING = "Still working on it; this takes more steps than usual."
+
+
+def _aborted(abort: Abort) -> LoopEnd:
+    if abort.status is StreamStatus.STOPPED_BY_USER:
+        return LoopEnd(abort.status)
+    return LoopEnd(
+        abort.status,
+        "The model sent a tool call that makes no sense. Please try again.",
+        "a tool call without a name",
+    )
 
 
 def _member_message(result: ModelResult) -> str:

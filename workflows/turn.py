@@ -20,12 +20,19 @@ with workflow.unsafe.imports_passed_through():
     from workflows.activity_calls import Stop, StoppedError, outcome_of, run_local, start
     from workflows.contracts import attributes
     from workflows.contracts.base import discord_queue
-    from workflows.contracts.context import BUILD_CONTEXT, ContextRequest
+    from workflows.contracts.context import BUILD_CONTEXT, ContextRef, ContextRequest
+    from workflows.contracts.delivery import POST_HIDDEN_NOTICES, HiddenNotices
     from workflows.contracts.effects import FINISH_TURN, FinishRequest
     from workflows.contracts.generation import SEGMENTS_SIGNAL, SegmentBatch, StreamStatus
     from workflows.contracts.history import READ_HISTORY, HistoryRequest
     from workflows.contracts.invocation import TURN_WORKFLOW
-    from workflows.contracts.turn import TurnInput, TurnResult
+    from workflows.contracts.turn import (
+        FOLLOW_UP_SIGNAL,
+        TOOLS_USED_SIGNAL,
+        ToolsUsed,
+        TurnInput,
+        TurnResult,
+    )
     from workflows.outbox import Outbox
     from workflows.progress import Progress
     from workflows.tool_loop import LoopEnd, ToolLoop
@@ -56,6 +63,8 @@ class TurnWorkflow:
         )
         self._outbox = Outbox(turn, self._turn_id, self._stop, self._progress)
         self._bug: BaseException | None = None
+        self._context: ContextRef | None = None
+        self._loop: ToolLoop | None = None
 
     @workflow.run
     async def run(self, turn: TurnInput) -> TurnResult:
@@ -71,6 +80,7 @@ class TurnWorkflow:
             messages_sent=self._outbox.messages_sent,
             iterations=self._progress.iteration,
             usage=self._progress.usage,
+            tools=self._tools_used(),
         )
 
     @workflow.signal(name=SEGMENTS_SIGNAL)
@@ -78,6 +88,11 @@ class TurnWorkflow:
         """Text of the model call that is streaming."""
         self._outbox.accept(batch)
         self._progress.streaming()
+
+    @workflow.signal(name=FOLLOW_UP_SIGNAL)
+    def follow_up(self) -> None:
+        """The member who is being answered has written more, and that comes next."""
+        self._stop.follow_up = True
 
     async def _to_the_end(self, stage: Coroutine[Any, Any, LoopEnd]) -> LoopEnd:
         """Wait for a stage whatever happens, and turn a cancel into a Stop.
@@ -104,6 +119,8 @@ class TurnWorkflow:
             end = LoopEnd(StreamStatus.STOPPED_BY_USER)
         except tuple(OUR_BUGS) as bug:
             end = self._fault(bug)
+        if end.status is StreamStatus.COMPLETED:
+            self._add_sticker()
         if end.notice and self._turn.invocation.surface_errors:
             self._outbox.notice(end.notice)
         self._progress.delivering()
@@ -148,6 +165,9 @@ class TurnWorkflow:
             history_id=history.history_id,
             invocation=message,
             is_queued=self._turn.is_queued,
+            provider=self._turn.provider,
+            own_permissions=history.own_permissions,
+            retained_tools=self._turn.retained_tools,
         )
         try:
             context = await run_local(BUILD_CONTEXT, request, summary="builds the context")
@@ -155,8 +175,17 @@ class TurnWorkflow:
             return LoopEnd(
                 StreamStatus.ERROR, _OUR_FAULT, f"the context could not be built: {error}"
             )
-        loop = ToolLoop(self._turn, self._turn_id, self._outbox, self._stop, self._progress)
-        return await loop.run(context.context_id)
+        self._context = context
+        self._loop = ToolLoop(
+            self._turn, self._turn_id, context, self._outbox, self._stop, self._progress
+        )
+        return await self._loop.run()
+
+    def _add_sticker(self) -> None:
+        """The sticker goes with a completed answer only, after its text (behaviour 11)."""
+        sticker = self._loop.tools.sticker if self._loop else None
+        if sticker is not None:
+            self._outbox.sticker(sticker)
 
     def _fault(self, bug: BaseException) -> LoopEnd:
         """A bug of ours: the turn says so, is recorded, and then fails with it."""
@@ -169,10 +198,14 @@ class TurnWorkflow:
         if self._stop_requested():
             end = LoopEnd(StreamStatus.STOPPED_BY_USER)
         await self._outbox.end_typing()
+        await self._outbox.remove_working()
+        await self._post_hidden_notices()
         await self._record(end)
         if self._stop_requested() and end.status is not StreamStatus.STOPPED_BY_USER:
             end = LoopEnd(StreamStatus.STOPPED_BY_USER)
             await self._record(end)
+        if end.status is StreamStatus.STOPPED_BY_USER:
+            await self._report_tools()
         self._progress.ended(end.status, end.error)
         updates = [attributes.STATUS.value_set(end.status.value)]
         if self._progress.provider:
@@ -182,6 +215,49 @@ class TurnWorkflow:
 
     def _stop_requested(self) -> bool:
         return self._stop.requested or workflow.cancellation_reason() is not None
+
+    async def _post_hidden_notices(self) -> None:
+        """What the server's thought log is to know of this turn's tools (behaviour 10)."""
+        message, context = self._turn.invocation, self._context
+        notices = self._loop.notices.take_hidden() if self._loop else []
+        if not notices or context is None or not context.log_channel_id or not message.guild_id:
+            return
+        request = HiddenNotices(
+            turn_id=self._turn_id,
+            guild_id=message.guild_id,
+            source_channel_id=message.channel_id,
+            log_channel_id=context.log_channel_id,
+            trigger_message_id=message.message_id,
+            first_message_id=self._outbox.first_message_id,
+            persona_id=self._turn.persona_id,
+            persona_name=self._turn.persona_name,
+            generation=self._turn.generation,
+            notices=notices,
+        )
+        handle = start(
+            POST_HIDDEN_NOTICES,
+            request,
+            summary=f"{len(notices)} for the thought log",
+            task_queue=discord_queue(message.application_id),
+        )
+        try:
+            await handle
+        except ActivityError:
+            workflow.logger.warning("the thought log misses turn %s", self._turn_id)
+
+    def _tools_used(self) -> ToolsUsed:
+        return self._loop.tools.used(context_built=True) if self._loop else ToolsUsed()
+
+    async def _report_tools(self) -> None:
+        """A stopped turn has no result; what its tools did stays on offer all the same."""
+        used, parent = self._tools_used(), workflow.info().parent
+        if parent is None or not used.succeeded:
+            return
+        channel = workflow.get_external_workflow_handle(parent.workflow_id)
+        try:
+            await channel.signal(TOOLS_USED_SIGNAL, used)
+        except FailureError:
+            workflow.logger.info("the channel of turn %s is gone", self._turn_id)
 
     async def _record(self, end: LoopEnd) -> None:
         message = self._turn.invocation
@@ -196,6 +272,14 @@ class TurnWorkflow:
             iterations=self._progress.iteration,
             messages_sent=self._outbox.messages_sent,
             error=end.error,
+            is_dm=message.is_dm,
+            origin=message.origin,
+            channel_name=message.channel_name,
+            persona_name=self._turn.persona_name,
+            user_name=message.author_name,
+            user_text=message.content,
+            reply_text=self._outbox.said(),
+            tools_succeeded=self._loop.tools.calls_succeeded if self._loop else [],
         )
         try:
             await run_local(FINISH_TURN, request, summary="records the turn")

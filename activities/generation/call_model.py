@@ -191,7 +191,9 @@ class _Call:
 
     async def _read(self, stream: ModelStream, model: Model, messages: list[ModelMessage]) -> None:
         settings = self._models.settings
-        tools = self._registry.declarations(settings.provider)
+        tools = self._registry.declarations(
+            settings.provider, self._request.tools, self._request.withheld
+        )
         parameters = ModelRequestParameters(
             function_tools=[
                 ToolDefinition(
@@ -219,7 +221,13 @@ class _Call:
         response = self._stream.response if self._stream else None
         if response is not None and error is None:
             try:
-                calls = function_calls(response, self._registry)
+                calls = function_calls(
+                    response,
+                    self._registry,
+                    self._models.settings.provider,
+                    self._request.tools,
+                    self._request.withheld,
+                )
                 if calls:
                     response_id = await self._storage.blobs.put(
                         "response", response_to_bytes(response)

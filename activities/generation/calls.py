@@ -1,14 +1,22 @@
-"""The tool calls of a response, looked at before anything runs (D68)."""
+"""The tool calls of a response, looked at before anything runs (D68).
+
+In: a response, and what this turn may use. Out: `FunctionCall`s, each with what the registry can
+say of it without running it. What always holds: a call whose arguments were cut off is never
+examined further; of them only the names of the parameters that arrived go on.
+"""
 
 from __future__ import annotations
 
 import json
-from typing import Protocol
+import re
+from collections.abc import Sequence
+from typing import Any, Protocol, cast
 
 from pydantic_ai.messages import ModelResponse, ToolCallPart
 from pydantic_core import from_json
 
 from activities.tools.results import failure_json
+from workflows.contracts.context import ToolSet
 from workflows.contracts.generation import FunctionCall
 
 MOST_ARGUMENTS = 100_000
@@ -26,13 +34,39 @@ class ExaminedCall(Protocol):
     def summary(self) -> str: ...
     @property
     def task_queue(self) -> str | None: ...
+    @property
+    def requires_follow_up(self) -> bool: ...
+    @property
+    def ends_turn(self) -> bool: ...
 
 
 class Examiner(Protocol):
-    def examine(self, name: str, arguments: str) -> ExaminedCall: ...
+    def examine(
+        self,
+        name: str,
+        arguments: str,
+        provider: str = ...,
+        tools: ToolSet = ...,
+        withheld: Sequence[str] = ...,
+    ) -> ExaminedCall: ...
+
+    def parameters(self, name: str) -> frozenset[str]: ...
 
 
-def function_calls(response: ModelResponse, registry: Examiner) -> list[FunctionCall]:
+BY_LENGTH = "the answer reached its length limit"
+BY_ITSELF = "they ended before they were complete"
+
+MOST_ARRIVED = 20
+"""Parameters of a cut-off call that are named."""
+
+
+def function_calls(
+    response: ModelResponse,
+    registry: Examiner,
+    provider: str = "",
+    tools: ToolSet | None = None,
+    withheld: Sequence[str] = (),
+) -> list[FunctionCall]:
     """The calls in the order in which the model made them.
 
     A response that was cut off by length makes every call of it suspect: none may be dispatched.
@@ -56,11 +90,15 @@ def function_calls(response: ModelResponse, registry: Examiner) -> list[Function
                     name=part.tool_name,
                     arguments=arguments,
                     truncated=True,
+                    arrived=arrived(arguments, registry.parameters(part.tool_name)),
+                    cut_by=BY_LENGTH if cut_by_length else BY_ITSELF,
                     summary=f"{part.tool_name} (arguments cut off)",
                 )
             )
             continue
-        examined = registry.examine(part.tool_name, arguments)
+        examined = registry.examine(
+            part.tool_name, arguments, provider, tools or ToolSet(), withheld
+        )
         calls.append(
             FunctionCall(
                 call_id=part.tool_call_id,
@@ -69,9 +107,43 @@ def function_calls(response: ModelResponse, registry: Examiner) -> list[Function
                 refusal=examined.refusal,
                 summary=examined.summary,
                 task_queue=examined.task_queue,
+                requires_follow_up=examined.requires_follow_up,
+                ends_turn=examined.ends_turn,
             )
         )
     return calls
+
+
+def arrived(arguments: str, parameters: frozenset[str]) -> list[str]:
+    """Which of `parameters` stand in arguments that were cut off, each with a whole value.
+
+    Only what a comma follows is known to be whole: a number at the very end may have had more
+    digits. The values themselves are not used for anything.
+    """
+    end = 0
+    depth = 0
+    for token in _TOKEN.finditer(arguments):
+        match token.group()[0]:
+            case "{" | "[":
+                depth += 1
+            case "}" | "]":
+                depth -= 1
+            case ",":
+                end = token.start() if depth == 1 else end
+            case _:
+                continue
+    try:
+        value: Any = from_json(arguments[:end] + "}")
+    except ValueError:
+        return []
+    if not isinstance(value, dict):
+        return []
+    names = [name for name in cast("dict[str, Any]", value) if name in parameters]
+    return names[:MOST_ARRIVED]
+
+
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"?|[{}\[\],]', re.DOTALL)
+"""A string, whole or cut off, or a mark between entries."""
 
 
 def is_incomplete(arguments: str) -> bool:

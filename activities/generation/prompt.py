@@ -15,6 +15,7 @@ from pydantic_ai.messages import (
     ModelMessagesTypeAdapter,
     ModelRequestPart,
     ModelResponse,
+    ModelResponsePart,
     SystemPromptPart,
     TextPart,
     ToolCallPart,
@@ -27,9 +28,9 @@ from activities.context.document import ContextDocument
 from text.think import ThinkFilter
 from workflows.contracts.tools import ToolResult, TranscriptEntry
 
-NO_RESULT = '{"status": "tool_execution_failed", "reason": "the call was not carried out"}'
+GO_ON = "[The conversation above now shows more. Go on from what you have said; do not repeat it.]"
 
-HEAD_OF_LONGER = "\n\n(This is the beginning of a longer result; the rest is not shown.)"
+NO_RESULT = '{"status": "tool_execution_failed", "reason": "the call was not carried out"}'
 
 
 def context_messages(document: ContextDocument) -> list[ModelMessage]:
@@ -72,13 +73,9 @@ def transcript_messages(
     """The turn so far. `responses[i]` is the stored response of `entries[i]`."""
     messages: list[ModelMessage] = []
     for entry, response in zip(entries, responses, strict=True):
-        cleared = set(entry.cleared_call_ids)
-        parts = [
-            replace(part, args="{}")
-            if isinstance(part, ToolCallPart) and part.tool_call_id in cleared
-            else part
-            for part in response.parts
-        ]
+        parts = _replayed(entry, response)
+        if not parts:
+            continue
         messages.append(replace(response, parts=parts))
         results = {result.call_id: result for result in entry.results}
         answers: list[ModelRequestPart] = [
@@ -86,18 +83,38 @@ def transcript_messages(
             for part in parts
             if isinstance(part, ToolCallPart)
         ]
+        if not answers and entry.dropped_call_ids:
+            # Otherwise the text would stand last, and be taken for a beginning to be continued.
+            answers.append(UserPromptPart(content=GO_ON))
         if answers:
             messages.append(RequestMessage(parts=answers))
     return messages
 
 
+def _replayed(entry: TranscriptEntry, response: ModelResponse) -> list[ModelResponsePart]:
+    """What is left of a response: calls that arrived cut off have no arguments, calls that
+    restarted the context are gone (C069, C078)."""
+    cleared, dropped = set(entry.cleared_call_ids), set(entry.dropped_call_ids)
+    parts: list[ModelResponsePart] = []
+    for part in response.parts:
+        if isinstance(part, ToolCallPart):
+            if part.tool_call_id in dropped:
+                continue
+            if part.tool_call_id in cleared:
+                part = replace(part, args="{}")
+        elif dropped and not isinstance(part, TextPart):
+            # Thoughts are signed together with the calls they led to, and those are gone.
+            continue
+        parts.append(part)
+    return parts
+
+
 def _answer(call: ToolCallPart, result: ToolResult | None) -> ToolReturnPart:
     if result is None:
         return ToolReturnPart(call.tool_name, NO_RESULT, call.tool_call_id, outcome="interrupted")
-    content = result.content + (HEAD_OF_LONGER if result.content_id else "")
     return ToolReturnPart(
         call.tool_name,
-        content,
+        result.content,
         call.tool_call_id,
         outcome="success" if result.success else "failed",
     )

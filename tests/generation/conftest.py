@@ -23,6 +23,7 @@ from activities.tools.registry import ToolRegistry
 from storage import Storage
 from tests.generation.fakes import MemoryStorage, RecordingSignaller
 from tests.support.model_server import ModelServer
+from workflows.contracts.context import ToolSet
 from workflows.contracts.generation import ModelRequest, ModelResult
 from workflows.contracts.tools import TranscriptEntry
 
@@ -86,7 +87,8 @@ class Desk:
         transcript_length: int = 0,
         new_entries: tuple[TranscriptEntry, ...] = (),
         stop_strings: tuple[str, ...] = (),
-        tools_enabled: bool = True,
+        tools: ToolSet | None = None,
+        withheld: list[str] | None = None,
     ) -> ModelRequest:
         """`said` alternates between member and persona, and ends with the member."""
         document = ContextDocument(
@@ -104,7 +106,8 @@ class Desk:
             context_id=await self.storage.blobs.put_model("context", document),
             transcript_length=transcript_length,
             new_entries=list(new_entries),
-            tools_enabled=tools_enabled,
+            tools=tools or ToolSet(),
+            withheld=withheld or [],
         )
 
     def start(

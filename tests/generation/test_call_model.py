@@ -21,6 +21,7 @@ from tests.support.model_server import (
     Thinking,
     ToolCall,
 )
+from workflows.contracts.context import ToolSet
 from workflows.contracts.generation import ErrorType, Segment, StreamStatus, Usage
 
 
@@ -58,8 +59,9 @@ async def test_the_request_carries_system_prompt_dialogue_tools_and_limits(desk:
     assert body["model"] == "test-model"
 
 
-async def test_without_tools_none_are_declared(desk: Desk) -> None:
-    await desk.call("Ada: hi", tools_enabled=False)
+async def test_an_empty_allowed_set_declares_no_tools(desk: Desk) -> None:
+    """C101: empty means none, never all."""
+    await desk.call("Ada: hi", tools=ToolSet(deliberate=True))
     assert "tools" not in desk.server.requests[0].body
 
 
@@ -313,10 +315,10 @@ async def test_a_model_that_runs_on_is_cut_off(desk: Desk, monkeypatch: pytest.M
 
 async def test_a_bug_inside_is_a_result_and_its_stack_is_in_the_log(desk: Desk) -> None:
     class Broken:
-        def declarations(self, provider: str) -> list[object]:
+        def declarations(self, *args: object) -> list[object]:
             return []
 
-        def examine(self, name: str, arguments: str) -> object:
+        def examine(self, *args: object) -> object:
             raise RuntimeError("kaputt")
 
     desk.registry = Broken()

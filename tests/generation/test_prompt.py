@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic_ai.messages import ModelResponse, TextPart, ThinkingPart, ToolCallPart
 
-from activities.generation.calls import is_incomplete
+from activities.generation.calls import arrived, is_incomplete
 from activities.generation.prompt import response_from_bytes, response_to_bytes
 from activities.generation.stops import StopStrings
 from tests.generation.conftest import Desk
@@ -82,16 +82,58 @@ async def test_cleared_calls_are_replayed_without_arguments(desk: Desk) -> None:
     assert assistant["tool_calls"][0]["function"]["arguments"] == "{}"
 
 
-async def test_the_head_of_a_longer_result_is_named_as_such(desk: Desk) -> None:
-    first = await first_call(desk, ToolCall("roll_dice", '{"dice": "2d6"}', "c1"))
+async def test_a_call_that_restarted_the_context_is_not_replayed(desk: Desk) -> None:
+    """C078: no tool response; the text that came before it stands once, and not at the end,
+    where it would be taken for a beginning to go on from."""
+    first = await first_call(
+        desk, Thinking("hm"), Text("Let me see."), ToolCall("roll_dice", "{}", "c1")
+    )
+    assert first.response_id is not None
+    entry = TranscriptEntry(response_id=first.response_id, dropped_call_ids=["c1"])
+    assistant, note = await replayed(desk, entry)
+    assert (assistant["role"], assistant["content"]) == ("assistant", "Let me see.")
+    assert not assistant.get("tool_calls")
+    assert note["role"] == "user"
+
+
+async def test_other_calls_of_a_response_that_restarted_are_replayed(desk: Desk) -> None:
+    first = await first_call(
+        desk,
+        ToolCall("roll_dice", '{"dice": "2d6"}', "c1"),
+        ToolCall("roll_dice", '{"dice": "3d6"}', "c2"),
+    )
     assert first.response_id is not None
     entry = TranscriptEntry(
-        response_id=first.response_id,
-        results=[result_of("c1", '{"text": "Once', content_id="f" * 64)],
+        response_id=first.response_id, results=[result_of("c2")], dropped_call_ids=["c1"]
     )
-    _, tool = await replayed(desk, entry)
-    assert tool["content"].startswith('{"text": "Once')
-    assert "longer result" in tool["content"]
+    assistant, tool = await replayed(desk, entry)
+    assert [call["id"] for call in assistant["tool_calls"]] == ["c2"]
+    assert tool["tool_call_id"] == "c2"
+
+
+async def test_a_response_of_which_nothing_is_left_is_left_out(desk: Desk) -> None:
+    first = await first_call(desk, ToolCall("roll_dice", "{}", "c1"))
+    assert first.response_id is not None
+    entry = TranscriptEntry(response_id=first.response_id, dropped_call_ids=["c1"])
+    assert await replayed(desk, entry) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "names"),
+    [
+        ('{"dice": "2d6", "label": "cut of', ["dice"]),
+        ('{"dice": 12', []),  # a number at the end may have had more digits
+        ('{"dice": "2d6", "invented": 1, "label', ["dice"]),
+        ('{"label": "a", "dice": {"x": [1, 2', ["label"]),
+        ("[1, 2", []),
+        ("", []),
+    ],
+)
+def test_which_arguments_arrived_of_a_call_that_was_cut_off(
+    arguments: str, names: list[str]
+) -> None:
+    """Only whole values count, and only the tool's own parameters."""
+    assert arrived(arguments, frozenset({"dice", "label"})) == names
 
 
 async def test_a_call_without_a_result_is_answered_all_the_same(desk: Desk) -> None:

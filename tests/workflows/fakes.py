@@ -18,13 +18,17 @@ from workflows.contracts.context import BUILD_CONTEXT, ContextRef, ContextReques
 from workflows.contracts.delivery import (
     DELETE_MESSAGES,
     END_TYPING,
+    POST_HIDDEN_NOTICES,
+    REPORT_BACK,
     SEND_SEGMENTS,
     DeleteRequest,
     DeleteResult,
     EndTyping,
+    HiddenNotices,
     Nothing,
     OutgoingKind,
     Refusal,
+    ReportBack,
     SendRequest,
     SendResult,
     SentMessage,
@@ -55,6 +59,8 @@ class Message:
     text: str
     kind: OutgoingKind
     reply_to: str | None
+    title: str = ""
+    sticker_id: str | None = None
 
 
 class FakeDiscord:
@@ -65,6 +71,8 @@ class FakeDiscord:
         self.deleted: list[str] = []
         self.requests: list[SendRequest] = []
         self.typing_ended: list[str] = []
+        self.hidden: list[HiddenNotices] = []
+        self.reports: list[ReportBack] = []
         self.refusal: Refusal | None = None
         self.fail_sends = 0
         self.alien_ordinal = False
@@ -108,6 +116,8 @@ class FakeDiscord:
                     outgoing.text,
                     outgoing.kind,
                     reply_to,
+                    outgoing.title,
+                    outgoing.sticker_id,
                 )
                 self.messages.append(found)
             reply_to = None
@@ -125,8 +135,25 @@ class FakeDiscord:
         self.typing_ended.append(request.turn_id)
         return Nothing()
 
+    @activity.defn(name=POST_HIDDEN_NOTICES.name)
+    async def post_hidden_notices(self, request: HiddenNotices) -> Nothing:
+        self.hidden.append(request)
+        return Nothing()
+
+    @activity.defn(name=REPORT_BACK.name)
+    async def report_back(self, request: ReportBack) -> Nothing:
+        self.reports.append(request)
+        return Nothing()
+
     def activities(self) -> list[Callable[..., object]]:
-        return [self.read_history, self.send_segments, self.delete_messages, self.end_typing]
+        return [
+            self.read_history,
+            self.send_segments,
+            self.delete_messages,
+            self.end_typing,
+            self.post_hidden_notices,
+            self.report_back,
+        ]
 
 
 ModelScript = Callable[["ModelCall"], Awaitable[ModelResult]]
@@ -188,7 +215,22 @@ class ModelCall:
             }
         )
         result = self.result(*tail, status=StreamStatus.FUNCTION_CALL)
-        return result.model_copy(update={"calls": [call]})
+        visible = sum(len(text) for text in tail)
+        return result.model_copy(update={"calls": [call], "visible_chars": visible})
+
+    def tools(self, *calls: FunctionCall, text: str = "") -> ModelResult:
+        """A response with several calls."""
+        result = self.tool("", "{}", *([text] if text else []))
+        return result.model_copy(update={"calls": list(calls)})
+
+
+def script_of(*steps: Callable[[ModelCall], ModelResult]) -> ModelScript:
+    """One step for each model call of the turn; the last one for all that follow."""
+
+    async def script(call: ModelCall) -> ModelResult:
+        return steps[min(call.request.call_index, len(steps) - 1)](call)
+
+    return script
 
 
 async def says_hello(call: ModelCall) -> ModelResult:
@@ -208,6 +250,8 @@ class FakeWorker:
     client: Client
     script: ModelScript = says_hello
     limits: TurnLimits = field(default_factory=TurnLimits)
+    context: ContextRef = field(default_factory=lambda: ContextRef(context_id=""))
+    """What every built context says of the turn's tools; its id is set for each turn."""
     personas: list[PlannedTurn] = field(
         default_factory=lambda: [PlannedTurn(persona_id=1, persona_name="Nova")]
     )
@@ -215,6 +259,7 @@ class FakeWorker:
     def __post_init__(self) -> None:
         self.model_calls: list[ModelRequest] = []
         self.triggers: list[str] = []
+        self.built: list[ContextRequest] = []
         self.tools_run: list[ToolRequest] = []
         self.finished: list[FinishRequest] = []
         self.cancelled: list[str] = []
@@ -238,7 +283,8 @@ class FakeWorker:
         if self.cannot_build is not None:
             raise self.cannot_build
         self.triggers.append(request.invocation.message_id)
-        return ContextRef(context_id=f"context-{request.turn_id}")
+        self.built.append(request)
+        return self.context.model_copy(update={"context_id": f"context-{request.turn_id}"})
 
     @activity.defn(name=CALL_MODEL.name)
     async def call_model(self, request: ModelRequest) -> ModelResult:

@@ -525,16 +525,18 @@ async def test_an_empty_answer_says_so(channel: Channel) -> None:
     assert len(notices(channel)) == 1
 
 
-async def test_empty_after_a_tool_that_followed_text_is_complete(channel: Channel) -> None:
-    """6.4: an empty response counts as completed when something was delivered before."""
+@pytest.mark.parametrize("follow_up", [False, True])
+async def test_empty_after_a_tool_that_followed_text(channel: Channel, follow_up: bool) -> None:
+    """6.4: an empty response counts as completed when something was delivered before, and the
+    last tool needs no word after it."""
 
     async def script(call: ModelCall) -> ModelResult:
         if call.request.call_index:
             return call.result(status=StreamStatus.EMPTY_RESPONSE)
-        return call.tool("roll_dice", "{}", "Rolling.")
+        return call.tool("react", "{}", "There.", requires_follow_up=follow_up)
 
     channel.worker.script = script
     message = await channel.post()
     result = await channel.answered(message)
-    assert result.status is StreamStatus.COMPLETED
-    assert channel.discord.texts == ["Rolling."]
+    assert result.status is (StreamStatus.EMPTY_RESPONSE if follow_up else StreamStatus.COMPLETED)
+    assert plain(channel) == ["There."]

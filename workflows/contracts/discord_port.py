@@ -38,7 +38,17 @@ class MemberFacts(Contract):
     is_bot: bool = False
 
 
+class CommandFacts(Contract):
+    name: str
+    """Without the `/`; of a subcommand the whole path."""
+    description: str = ""
+
+
 class DiscordPort(Protocol):
+    async def commands(self) -> list[CommandFacts]:
+        """The slash commands that members can use."""
+        ...
+
     async def find_channels(self, guild_id: str, query: str) -> list[ChannelFacts]:
         """Channels and active threads that `query` means: an id, a mention, or else a name with
         or without `#`, without case. Only those of this server; without those the bot cannot

@@ -23,6 +23,8 @@ class FinishRequest(Contract):
     error: str | None = None
     """For the operator, without content."""
     is_dm: bool = False
+    is_private: bool = False
+    """`ChatIncoming.is_private`."""
     origin: Origin = Origin.MESSAGE
     channel_name: str = ""
     persona_name: str = ""

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from workflows.contracts.base import ActivityStub, Contract
 from workflows.contracts.context import ToolSet
-from workflows.contracts.tools import Situation, TranscriptEntry
+from workflows.contracts.tools import TranscriptEntry
 
 
 class StreamStatus(StrEnum):
@@ -92,7 +92,6 @@ class ModelRequest(Contract):
     """What is offered, before `withheld`."""
     withheld: list[str] = []
     """Tools that this turn has used up: a second memory update, a second restart."""
-    situation: Situation = Situation()
 
 
 class Segment(Contract):

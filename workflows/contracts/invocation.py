@@ -79,6 +79,9 @@ class ChatIncoming(Contract):
     """Without the `#`; empty in a direct message."""
     is_dm: bool = False
     is_thread: bool = False
+    is_private: bool = False
+    """Not every member of the server can read this channel: what is said in it is not shown in
+    others (behaviour 7.1). A direct message need not say so."""
     bot_user_id: str = ""
     persona_ids: list[int] = []
     """Personas the message addresses, in the order they should answer; empty: the main one."""
@@ -103,6 +106,11 @@ class ChatIncoming(Contract):
     def is_synthetic(self) -> bool:
         """No message of the channel has this id: nothing can be replied to."""
         return self.origin is not Origin.MESSAGE
+
+
+def is_awaited(message: ChatIncoming) -> bool:
+    """Whether somebody wants to hear how `message` came out."""
+    return message.answer_to is not None or message.boomerang is not None
 
 
 class InvocationEnd(StrEnum):

@@ -28,6 +28,10 @@ class ReminderKey(Contract):
 class ReminderState(Contract):
     due: AwareDatetime | None = None
     """When it is next due; None: the reminder is gone, or done."""
+    deliveries: int = 5
+    """Attempts at one occurrence."""
+    retry_delay_seconds: float = 60
+    """From one attempt to the next."""
 
 
 class ReminderDelivery(Contract):

@@ -60,6 +60,10 @@ class TurnResult(Contract):
     tools: ToolsUsed = ToolsUsed()
 
 
+FOLLOW_UP_SIGNAL = "follow_up"
+"""Signal of `TurnWorkflow` without an argument: the member who is being answered has written more,
+and that comes next (behaviour 2.3)."""
+
 TOOLS_USED_SIGNAL = "tools_used"
 """Signal of `ChannelWorkflow` with the `ToolsUsed` of a turn that ends without a result, because
 it was stopped."""
