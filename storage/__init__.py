@@ -1,17 +1,31 @@
-"""What outlives a turn: personas, large content, transcripts, usage, the record of turns.
+"""What outlives a turn: personas, settings, memory, reminders, large content, transcripts, usage.
 
 SQLite by default, PostgreSQL by `DATABASE_URL`; the same tables, code and tests for both. The
 state of a running turn is Temporal's and is never kept here.
 
-    storage = await open_storage("sqlite:///everturn.db")
+    storage = await open_storage("sqlite:///everturn.db", keys=keys)
     blob_id = await storage.blobs.put("history", data)
 
 Every failure is a `StorageError` of one line that an operator can act on.
 """
 
 from storage.blobs import Blobs
-from storage.errors import BlobMissing, PersonaMissing, StorageError, TranscriptMissing
+from storage.config import ServerConfig, UserConfig
+from storage.config.repository import Configs
+from storage.counters import Counters
+from storage.errors import (
+    BlobMissing,
+    LimitReached,
+    MemoryLimitReached,
+    PersonaMissing,
+    ReminderLimitReached,
+    StorageError,
+    TranscriptMissing,
+)
+from storage.memories import Memories, Memory
 from storage.personas import Persona, PersonaFileError, Personas
+from storage.reminders import Reminder, Reminders
+from storage.short_term import ShortTermMemories, StmEntry, StmRecord
 from storage.store import Storage, open_storage
 from storage.transcript import Transcript
 from storage.turns import TurnRecord, Turns
@@ -20,10 +34,23 @@ from storage.usage import UsageBook
 __all__ = [
     "BlobMissing",
     "Blobs",
+    "Configs",
+    "Counters",
+    "LimitReached",
+    "Memories",
+    "Memory",
+    "MemoryLimitReached",
     "Persona",
     "PersonaFileError",
     "PersonaMissing",
     "Personas",
+    "Reminder",
+    "ReminderLimitReached",
+    "Reminders",
+    "ServerConfig",
+    "ShortTermMemories",
+    "StmEntry",
+    "StmRecord",
     "Storage",
     "StorageError",
     "Transcript",
@@ -31,5 +58,6 @@ __all__ = [
     "TurnRecord",
     "Turns",
     "UsageBook",
+    "UserConfig",
     "open_storage",
 ]

@@ -9,12 +9,14 @@ safe.
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import os
 import random
 import sqlite3
 import sys
 import time
 from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
 from datetime import timedelta
 from typing import Any, TypeVar
 
@@ -57,9 +59,34 @@ class Database:
         self.address = address
         self.engine = _sqlite(address) if address.dialect == "sqlite" else _postgres(address)
         self._writing = self.engine.execution_options(**{_IMMEDIATE: True})
+        self._reading = self.engine
+        if address.dialect == "postgresql":
+            # there, an error within a transaction would fail all that follows it
+            self._reading = self.engine.execution_options(isolation_level="AUTOCOMMIT")
+        self._shared: ContextVar[AsyncConnection | None] = ContextVar("shared", default=None)
 
     async def read(self, work: Callable[[AsyncConnection], Awaitable[T]]) -> T:
+        shared = self._shared.get()
+        if shared is not None:
+            return await work(shared)
         return await self._run(self.engine, work)
+
+    async def read_together(self, work: Callable[[], Awaitable[T]]) -> T:
+        """Run `work`, all of whose reads then share one connection, one after another: several
+        small reads cost less than half of what they do apart.
+
+        `work` may run twice. It starts no tasks, and writes nothing: a write waits for a second
+        connection. A read in it that fails raises the driver's own error, and the others go on.
+        """
+
+        async def sharing(connection: AsyncConnection) -> T:
+            token = self._shared.set(connection)
+            try:
+                return await work()
+            finally:
+                self._shared.reset(token)
+
+        return await self._run(self._reading, sharing)
 
     async def write(self, work: Callable[[AsyncConnection], Awaitable[T]]) -> T:
         """Run `work` in one transaction. It may run twice, and awaits nothing but the database."""
@@ -96,6 +123,12 @@ class Database:
 
     async def close(self) -> None:
         await self.engine.dispose()
+
+
+def lock_of(*parts: object) -> int:
+    """A key for `Database.alone`, made of what it is about: 64 bits, signed."""
+    digest = hashlib.sha256("\x1f".join(str(part) for part in parts).encode()).digest()
+    return int.from_bytes(digest[:8], "big", signed=True)
 
 
 def _driver_errors() -> tuple[type[BaseException], ...]:

@@ -35,6 +35,28 @@ class PersonaMissing(StorageError):
     """No persona with this id, or none that is main."""
 
 
+class LimitReached(StorageError):
+    """There are as many already as there may be. `limit`: how many."""
+
+    def __init__(self, what: str, limit: int) -> None:
+        super().__init__(f"there are {limit} {what} already, and no more may be added")
+        self.limit = limit
+
+
+class MemoryLimitReached(LimitReached):
+    """The persona holds as many memories of this scope as it may."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__("memories of this persona and scope", limit)
+
+
+class ReminderLimitReached(LimitReached):
+    """The server has as many reminders waiting as it may."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__("reminders of this server", limit)
+
+
 _LASTING = frozenset(
     {
         errno.EACCES,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from sqlalchemy import Table, and_, delete, select, tuple_
+from sqlalchemy import ColumnElement, Table, and_, delete, select, tuple_
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from storage import tables
@@ -22,16 +22,19 @@ async def clean(database: Database, older_than: timedelta) -> int:
     `TOUCH_INTERVAL`, it is kept for that much longer. Returns how many rows went.
     """
     now = datetime.now(UTC)
+    transcript, blobs = tables.transcript.c, tables.blobs.c
     # transcripts first: what they point to goes after them, never before
-    removed = await _delete(database, tables.transcript, "created_at", now - older_than)
-    return removed + await _delete(
-        database, tables.blobs, "last_used_at", now - older_than - TOUCH_INTERVAL
+    removed = await delete_in_batches(
+        database, tables.transcript, transcript.created_at < now - older_than
+    )
+    return removed + await delete_in_batches(
+        database, tables.blobs, blobs.last_used_at < now - older_than - TOUCH_INTERVAL
     )
 
 
-async def _delete(database: Database, table: Table, column: str, before: datetime) -> int:
+async def delete_in_batches(database: Database, table: Table, old: ColumnElement[bool]) -> int:
+    """Delete the rows that are `old`. Returns how many went."""
     key = tuple_(*table.primary_key.columns)
-    old = table.c[column] < before
     batch = select(*table.primary_key.columns).where(old).limit(BATCH)
     # `old` stands twice: a row that was used while the batch was being chosen stays
     statement = delete(table).where(and_(key.in_(batch), old))

@@ -159,3 +159,137 @@ turns = Table(
     Column("finished_at", UtcTime, nullable=False),
     Index("turns_by_channel", "channel_id", "finished_at"),
 )
+
+server_settings = Table(
+    "server_settings",
+    metadata,
+    Column("server_key", String(24), primary_key=True),
+    # what was set, and nothing that has its default
+    Column("settings", JSON, nullable=False),
+    Column("updated_at", UtcTime, nullable=False),
+)
+
+user_settings = Table(
+    "user_settings",
+    metadata,
+    Column("user_id", String(20), primary_key=True),
+    Column("settings", JSON, nullable=False),
+    Column("updated_at", UtcTime, nullable=False),
+)
+
+memories = Table(
+    "memories",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    # made by whoever adds it: the same addition, written twice, is one row
+    Column("token", String(32), nullable=False, unique=True),
+    Column("server_key", String(24), nullable=False),
+    Column("persona_id", Integer, nullable=False),
+    # whom it is about; without, everybody in the server
+    Column("user_id", String(20)),
+    Column("text", Text, nullable=False),
+    Column("tags", JSON, nullable=False),
+    Column("author_id", String(20), nullable=False),
+    Column("created_at", UtcTime, nullable=False),
+    Column("updated_at", UtcTime, nullable=False),
+    Index("memories_of_server", "server_key", "persona_id"),
+    Index("memories_of_user", "user_id", "persona_id"),
+    sqlite_autoincrement=True,  # a model may still name one that is gone
+)
+
+# Short-term memory. What people wrote, and what channels are called, is sealed (`storage.vault`).
+# The key of both tables begins with whom the copy is for, a member or a server (D78).
+
+stm_records = Table(
+    "stm_records",
+    metadata,
+    Column("scope", String(32), primary_key=True),
+    Column("persona_id", Integer, primary_key=True, autoincrement=False),
+    Column("channel_id", String(20), primary_key=True),
+    Column("server_key", String(24), nullable=False),
+    Column("is_private", Boolean, nullable=False),
+    Column("channel_name", LargeBinary, nullable=False),
+    Column("summary", LargeBinary),
+    Column("summary_at", UtcTime),
+    Column("turns_since_update", Integer, nullable=False),
+    # when a turn or an update last wrote it: from there its time runs
+    Column("touched_at", UtcTime, nullable=False),
+    Index("stm_records_of_channel", "server_key", "channel_id"),
+    Index("stm_records_by_age", "touched_at"),
+)
+
+stm_entries = Table(
+    "stm_entries",
+    metadata,
+    Column("scope", String(32), primary_key=True),
+    Column("persona_id", Integer, primary_key=True, autoincrement=False),
+    Column("channel_id", String(20), primary_key=True),
+    Column("turn_id", String(255), primary_key=True),
+    Column("position", Integer, primary_key=True, autoincrement=False),
+    Column("server_key", String(24), nullable=False),
+    Column("entry", LargeBinary, nullable=False),
+    Column("at", UtcTime, nullable=False),
+    Index("stm_entries_of_channel", "server_key", "channel_id"),
+    Index("stm_entries_by_age", "at"),
+)
+
+stm_turns = Table(
+    "stm_turns",
+    metadata,
+    Column("turn_id", String(255), primary_key=True),
+    Column("captured_at", UtcTime, nullable=False),
+    Index("stm_turns_by_age", "captured_at"),
+)
+
+stm_clears = Table(
+    "stm_clears",
+    metadata,
+    Column("server_key", String(24), primary_key=True),
+    Column("channel_id", String(20), primary_key=True),
+    # nothing that was written up to then comes back
+    Column("cleared_at", UtcTime, nullable=False),
+    Index("stm_clears_by_age", "cleared_at"),
+)
+
+reminders = Table(
+    "reminders",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    # as for memories
+    Column("token", String(32), nullable=False, unique=True),
+    Column("server_key", String(24), nullable=False),
+    Column("guild_id", String(20)),
+    Column("guild_name", String(100), nullable=False),
+    Column("application_id", String(20), nullable=False),
+    Column("bot_user_id", String(20), nullable=False),
+    Column("channel_id", String(20), nullable=False),
+    Column("channel_name", String(100), nullable=False),
+    Column("is_dm", Boolean, nullable=False),
+    Column("is_thread", Boolean, nullable=False),
+    Column("persona_id", Integer, nullable=False),
+    Column("user_id", String(20), nullable=False),
+    Column("user_name", String(100), nullable=False),
+    # without, it is a task of the persona's own
+    Column("recipient_id", String(20)),
+    Column("purpose", Text, nullable=False),
+    # what the clock in `zone` shows when it is due, without a time zone of its own
+    Column("wall_time", DateTime, nullable=False),
+    Column("zone", String(64), nullable=False),
+    # 0: once
+    Column("interval_hours", Integer, nullable=False),
+    Column("due_at", UtcTime, nullable=False),
+    Column("created_at", UtcTime, nullable=False),
+    Index("reminders_of_server", "server_key", "due_at"),
+    sqlite_autoincrement=True,  # ids name workflows, so none is ever used again
+)
+
+tool_uses = Table(
+    "tool_uses",
+    metadata,
+    Column("turn_id", String(255), primary_key=True),
+    Column("tool", String(80), primary_key=True),
+    Column("server_key", String(24), nullable=False),
+    Column("uses", Integer, nullable=False),
+    Column("created_at", UtcTime, nullable=False),
+    Index("tool_uses_of_server", "server_key", "tool"),
+)

@@ -70,3 +70,21 @@ class Transcript:
                 f"the transcript of turn {turn_id} has {len(entries)} of {length} entries"
             )
         return entries
+
+    async def stored(self, turn_id: str) -> list[TranscriptEntry]:
+        """All entries that are there, in order; those whose content is gone are left out."""
+        rows, content = tables.transcript.c, tables.blobs.c
+        query = (
+            select(content.data)
+            .join_from(tables.transcript, tables.blobs, rows.blob_id == content.id)
+            .where(rows.turn_id == turn_id)
+            .order_by(rows.position)
+        )
+
+        async def work(connection: AsyncConnection) -> list[TranscriptEntry]:
+            return [
+                TranscriptEntry.model_validate_json(row.data)
+                for row in await connection.execute(query)
+            ]
+
+        return await self._database.read(work)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import secrets
+import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
@@ -60,21 +62,61 @@ async def url(request: pytest.FixtureRequest, dialect: str, tmp_path: Path) -> s
     return await create_database(request.getfixturevalue("postgres_server"))
 
 
+class Clock:
+    """What short-term memory takes for the time; starts now, and moves when told."""
+
+    def __init__(self) -> None:
+        self.now = datetime.now(UTC)
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def advance(self, **by: float) -> None:
+        self.now += timedelta(**by)
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+KEY = bytes(range(32))
+
+
 @pytest.fixture
 async def storage(
-    request: pytest.FixtureRequest, dialect: str, tmp_path: Path
+    request: pytest.FixtureRequest, dialect: str, tmp_path: Path, clock: Clock
 ) -> AsyncIterator[Storage]:
     """A database with its tables and nothing in them."""
     if dialect == "sqlite":
-        opened = await open_storage(f"sqlite:///{tmp_path / 'everturn.db'}")
+        # a copy, since making the tables takes most of the time of such a test
+        file = tmp_path / "everturn.db"
+        shutil.copy(await request.getfixturevalue("migrated_sqlite")(), file)
+        opened = await open_storage(f"sqlite:///{file}", keys=[KEY], clock=clock)
     else:
         # one for all tests: emptying it takes a tenth of the time that a new one takes
-        opened = await open_storage(await request.getfixturevalue("shared_postgres")())
+        url = await request.getfixturevalue("shared_postgres")()
+        opened = await open_storage(url, keys=[KEY], clock=clock)
         names = ", ".join(table.name for table in metadata.sorted_tables)
         async with opened.database.engine.begin() as connection:
             await connection.execute(text(f"TRUNCATE {names} RESTART IDENTITY"))
     yield opened
     await opened.close()
+
+
+@pytest.fixture(scope="session")
+def migrated_sqlite(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Callable[[], Awaitable[Path]]:
+    """Makes a database with empty tables the first time, and names its file."""
+    file = tmp_path_factory.mktemp("sqlite") / "everturn.db"
+
+    async def path() -> Path:
+        if not file.exists():
+            await (await open_storage(f"sqlite:///{file}")).close()
+        return file
+
+    return path
 
 
 @pytest.fixture(scope="session")

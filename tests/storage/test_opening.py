@@ -8,9 +8,11 @@ import sqlite3
 import sys
 import time
 import traceback
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
@@ -18,7 +20,9 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, text
 
 import storage.database
-from storage import Storage, StorageError, open_storage
+from storage import Storage, StorageError, open_storage, tables
+from storage.address import parse_address
+from storage.database import Database
 from storage.schema import MIGRATIONS, REVISIONS, VERSION_TABLE
 from storage.tables import metadata
 from tests.storage.conftest import LOCKED_PASSWORD, at_database
@@ -117,6 +121,39 @@ async def test_an_up_to_date_database_opens_fast_and_without_alembic(url: str) -
 
     process = await asyncio.create_subprocess_exec(sys.executable, "-c", OPEN_AGAIN, url)
     assert await asyncio.wait_for(process.wait(), 20) == 0
+
+
+async def test_a_database_of_the_first_revision_keeps_what_is_in_it(url: str) -> None:
+    """Upgraded while several processes open it at once."""
+    database = Database(parse_address(url))
+
+    def first_tables(connection: Connection) -> None:
+        config = Config()
+        config.set_main_option("script_location", str(MIGRATIONS))
+        config.attributes["connection"] = connection
+        command.upgrade(config, "0001")
+
+    async with database.engine.begin() as connection:
+        await connection.run_sync(first_tables)
+        await connection.execute(
+            tables.personas.insert().values(
+                name="Iris",
+                is_main=True,
+                prompt="Be.",
+                triggers=["iris"],
+                created_at=datetime.now(UTC),
+            )
+        )
+    await database.close()
+    opened = await asyncio.gather(*(open_storage(url) for _ in range(3)))
+    iris = await opened[0].personas.main(None)
+    assert (iris.name, iris.prompt, iris.triggers) == ("Iris", "Be.", ["iris"])
+    memory = await opened[1].memories.add(
+        server_key="1", persona_id=iris.id, text="likes tea", author_id="2", limit=1
+    )
+    assert await opened[2].memories.get(memory.id) == memory
+    for each in opened:
+        await each.close()
 
 
 async def test_a_database_from_the_future_is_left_alone(url: str) -> None:

@@ -1,0 +1,96 @@
+"""The settings of servers and members: read whole, changed by a function.
+
+A change reads, applies the function and writes in one step, so that of two changes at once, also in
+two processes, neither is lost. Only what somebody has set is stored: a default that a later
+Everturn changes holds for everybody who never chose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import TypeVar
+
+from pydantic import ValidationError
+from sqlalchemy import Column, Table, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from storage import tables
+from storage.config.models import Section, ServerConfig, UserConfig
+from storage.database import Database, lock_of
+from storage.errors import StorageError
+
+S = TypeVar("S", bound=Section)
+
+
+class Configs:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def server(self, server_key: str) -> ServerConfig:
+        """Of a server, or of the direct messages with a user (`contracts.base.server_key`)."""
+        return await self._database.read(
+            lambda connection: _load(connection, tables.server_settings, server_key, ServerConfig)
+        )
+
+    async def user(self, user_id: str) -> UserConfig:
+        return await self._database.read(
+            lambda connection: _load(connection, tables.user_settings, user_id, UserConfig)
+        )
+
+    async def change_server(
+        self, server_key: str, change: Callable[[ServerConfig], ServerConfig]
+    ) -> ServerConfig:
+        """Store what `change` makes of the settings, and return it.
+
+        `change` must be a pure function: it may be called more than once. Raises what it raises,
+        and ValueError for a result that is not valid (`model_copy` does not look); nothing is
+        stored then.
+        """
+        return await self._change(tables.server_settings, server_key, ServerConfig, change)
+
+    async def change_user(
+        self, user_id: str, change: Callable[[UserConfig], UserConfig]
+    ) -> UserConfig:
+        """As `change_server`."""
+        return await self._change(tables.user_settings, user_id, UserConfig, change)
+
+    async def _change(
+        self, table: Table, owner: str, model: type[S], change: Callable[[S], S]
+    ) -> S:
+        key = _key(table)
+
+        async def work(connection: AsyncConnection) -> S:
+            await self._database.alone(connection, lock_of(table.name, owner))
+            before = await _load(connection, table, owner, model)
+            settings = change(before).model_dump(mode="json", exclude_unset=True, warnings=False)
+            after = model.model_validate(settings)
+            values = {"settings": settings, "updated_at": datetime.now(UTC)}
+            await connection.execute(
+                self._database.insert(table)
+                .values({key.name: owner, **values})
+                .on_conflict_do_update(index_elements=[key.name], set_=values)
+            )
+            return after
+
+        return await self._database.write(work)
+
+
+async def _load(connection: AsyncConnection, table: Table, owner: str, model: type[S]) -> S:
+    query = select(table.c.settings).where(_key(table) == owner)
+    stored = (await connection.execute(query)).scalar_one_or_none()
+    if stored is None:
+        return model()
+    try:
+        return model.model_validate(stored)
+    except ValidationError:
+        # Not the defaults: they would allow what the server may have switched off.
+        raise StorageError(
+            f"the row {owner} of the table {table.name} is not readable: correct or delete it",
+            lasting=True,
+        ) from None
+
+
+def _key(table: Table) -> Column[str]:
+    (key,) = table.primary_key.columns
+    return key
