@@ -18,6 +18,7 @@ NONCE_LIMIT = 25
 EMBED_LIMIT = 10
 EMBED_TOTAL_LIMIT = 6000
 FILE_LIMIT = 10
+STICKER_LIMIT = 3
 FILE_SIZE_LIMIT = 10 * 1024 * 1024
 """Bytes of one file in a guild without boosts."""
 SUPPRESS_EMBEDS = 1 << 2
@@ -53,12 +54,14 @@ class Draft:
     embeds: list[dict[str, Any]] = field(default_factory=list)
     components: list[dict[str, Any]] = field(default_factory=list)
     uploads: list[Upload] = field(default_factory=list)
+    stickers: list[int] = field(default_factory=list)
     allowed_mentions: AllowedMentions | None = None
     reply_to: ReplyTo | None = None
 
     @property
     def empty(self) -> bool:
-        return not (self.content or self.embeds or self.components or self.uploads)
+        has_files = self.uploads or self.stickers
+        return not (self.content or self.embeds or self.components or has_files)
 
 
 def read_draft(payload: dict[str, Any], uploads: list[Upload] | None = None) -> Draft:
@@ -73,6 +76,7 @@ def read_draft(payload: dict[str, Any], uploads: list[Upload] | None = None) -> 
         embeds=read_embeds(payload),
         components=list(payload.get("components") or []),
         uploads=uploads or [],
+        stickers=read_stickers(payload),
         allowed_mentions=read_allowed_mentions(payload),
         reply_to=_read_reply(payload),
     )
@@ -113,6 +117,15 @@ def read_nonce(payload: dict[str, Any]) -> str | int | None:
     if len(str(nonce)) > NONCE_LIMIT:
         raise too_long("nonce", NONCE_LIMIT)
     return nonce
+
+
+def read_stickers(payload: dict[str, Any]) -> list[int]:
+    given = payload.get("sticker_ids") or []
+    if len(given) > STICKER_LIMIT:
+        raise too_long("sticker_ids", STICKER_LIMIT)
+    if not all(str(key).isdecimal() for key in given):
+        raise invalid_form("sticker_ids", "NUMBER_TYPE_COERCE", "Value is not snowflake.")
+    return [int(key) for key in given]
 
 
 def read_allowed_mentions(payload: dict[str, Any]) -> AllowedMentions | None:

@@ -63,6 +63,14 @@ def unknown_emoji() -> DiscordError:
     return DiscordError(400, 10014, "Unknown Emoji")
 
 
+def unknown_sticker() -> DiscordError:
+    return DiscordError(404, 10060, "Unknown sticker")
+
+
+def invalid_sticker() -> DiscordError:
+    return DiscordError(400, 50081, "An invalid sticker was sent")
+
+
 def unknown_webhook() -> DiscordError:
     return DiscordError(404, 10015, "Unknown Webhook")
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from typing import Any
+from urllib.parse import quote
 
 from playground import mentions, wire
 from playground.drafts import Draft, ReplyTo
@@ -16,6 +17,7 @@ from playground.errors import (
     cannot_edit_others,
     empty_message,
     invalid_form,
+    invalid_sticker,
     missing_permissions,
     unknown_emoji,
     unknown_message,
@@ -122,6 +124,7 @@ class Messages:
             embeds=draft.embeds,
             components=draft.components,
             attachments=[self._attach(channel, upload) for upload in draft.uploads],
+            stickers=draft.stickers,
         )
 
     def add(self, channel: Channel, message: Message) -> None:
@@ -145,7 +148,7 @@ class Messages:
     def _attach(self, channel: Channel, upload: Any) -> dict[str, Any]:
         key = self._world.snowflakes.next()
         self._store.save_attachment(key, upload.filename, upload.content_type, upload.data)
-        path = f"/attachments/{key}/{upload.filename}"
+        path = f"/attachments/{key}/{quote(upload.filename, safe='')}"
         return {
             "id": str(key),
             "filename": upload.filename,
@@ -160,6 +163,8 @@ class Messages:
             raise missing_permissions()
         if draft.uploads and not self._world.can(author_id, channel, "ATTACH_FILES"):
             raise missing_permissions()
+        if any(key not in self._world.stickers for key in draft.stickers):
+            raise invalid_sticker()
 
     def _resolve_reply(
         self, channel: Channel, author_id: int, reply: ReplyTo | None
@@ -244,7 +249,8 @@ class Messages:
         content = changes.get("content", message.content)
         embeds = changes.get("embeds", message.embeds)
         components = changes.get("components", message.components)
-        if not (content or embeds or components or message.attachments):
+        files = message.attachments or message.stickers
+        if not (content or embeds or components or files):
             raise empty_message()
         if content != message.content and not first:
             message.edits.append({"content": message.content, "until": now_iso()})
@@ -298,7 +304,7 @@ class Messages:
     # reactions and pins
 
     def react(self, channel: Channel, message: Message, user_id: int, emoji: str) -> None:
-        check_emoji(emoji)
+        self._world.check_emoji(emoji)
         self._world.require(user_id, channel, "READ_MESSAGE_HISTORY")
         if emoji not in message.reactions:
             self._world.require(user_id, channel, "ADD_REACTIONS")
@@ -369,12 +375,6 @@ class Messages:
     def _announce(self, name: str, channel: Channel, message: Message) -> None:
         data = wire.message(self._world, message, for_gateway=True)
         self._world.hub.publish(Event(name, data, channel, message))
-
-
-def check_emoji(text: str) -> None:
-    """Any emoji character will do; `name:id` names a custom one, and this guild has none."""
-    if not text or ":" in text or text.isascii():
-        raise unknown_emoji()
 
 
 def _guild(channel: Channel) -> dict[str, Any]:

@@ -55,6 +55,12 @@ async def favicon(request: web.Request) -> web.Response:
 
 @routes.get(r"/attachments/{attachment:\d+}/{name}")
 async def attachment(request: web.Request) -> web.Response:
+    """A file, for the page by its plain address, for the bot by a signed one."""
+    signature = request.query.get("hm")
+    if signature is not None and signature != request.app[SERVICES].world.sign(
+        request.raw_path.partition("?")[0]
+    ):
+        raise web.HTTPNotFound
     found = request.app[SERVICES].store.attachment(int(request.match_info["attachment"]))
     if found is None:
         raise web.HTTPNotFound

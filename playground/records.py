@@ -86,6 +86,8 @@ class Channel:
     archive_changed_at: str | None = None
     last_message_id: int | None = None
     message_count: int = 0
+    thread_members: list[int] = field(default_factory=list)
+    """Who has joined a private thread."""
 
     @property
     def is_thread(self) -> bool:
@@ -116,6 +118,7 @@ class Message:
     embeds: list[dict[str, Any]] = field(default_factory=list)
     components: list[dict[str, Any]] = field(default_factory=list)
     attachments: list[dict[str, Any]] = field(default_factory=list)
+    stickers: list[int] = field(default_factory=list)
     reactions: dict[str, list[int]] = field(default_factory=dict)
     """Emoji to the ids of those who reacted, in order."""
     reference: dict[str, int] | None = None
@@ -139,6 +142,24 @@ class Message:
     @property
     def ephemeral(self) -> bool:
         return bool(self.flags & EPHEMERAL)
+
+
+@dataclass
+class Emoji:
+    """A custom emoji of the guild."""
+
+    id: int
+    name: str
+
+
+@dataclass
+class Sticker:
+    """A sticker of the guild. `emoji` is the one that Discord suggests it for."""
+
+    id: int
+    name: str
+    description: str = ""
+    emoji: str = ""
 
 
 @dataclass

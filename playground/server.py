@@ -18,6 +18,8 @@ from playground.services import SERVICES, Services
 
 HOST = "127.0.0.1"
 _SHUTDOWN_SECONDS = 0.3
+LARGEST_REQUEST = 32 * 1024 * 1024
+"""Bytes. A message may carry files."""
 
 
 @dataclass
@@ -49,7 +51,7 @@ class Playground:
 async def serve(config: PlaygroundConfig) -> Playground:
     """Starts on 127.0.0.1. Raises PlaygroundError when the port or the data folder is taken."""
     services = Services.assemble(config)
-    app = web.Application(middlewares=[only_from_here])
+    app = web.Application(middlewares=[only_from_here], client_max_size=LARGEST_REQUEST)
     app[SERVICES] = services
     app.router.add_routes(pages.routes)
     app.router.add_get("/gateway", serve_socket)
@@ -70,4 +72,6 @@ async def serve(config: PlaygroundConfig) -> Playground:
             ) from error
         raise PlaygroundError(f"cannot listen on {HOST}:{config.port}: {error}") from error
     port: int = runner.addresses[0][1]
-    return Playground(services, port, runner)
+    playground = Playground(services, port, runner)
+    services.world.address = playground.url
+    return playground

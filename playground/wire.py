@@ -8,7 +8,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from playground.permissions import ALL
-from playground.records import Channel, ChannelType, Member, Message, MessageType, User, Webhook
+from playground.records import (
+    Channel,
+    ChannelType,
+    Emoji,
+    Member,
+    Message,
+    MessageType,
+    Sticker,
+    User,
+    Webhook,
+)
 from playground.snowflakes import created_at, iso
 
 if TYPE_CHECKING:
@@ -132,8 +142,8 @@ def guild(world: World) -> Json:
         "default_message_notifications": 1,
         "explicit_content_filter": 0,
         "roles": [role(record) for record in sorted_roles(world)],
-        "emojis": [],
-        "stickers": [],
+        "emojis": [custom_emoji(record) for record in world.emojis.values()],
+        "stickers": [sticker(world, record) for record in world.stickers.values()],
         "features": [],
         "mfa_level": 0,
         "application_id": None,
@@ -238,6 +248,39 @@ def webhook(world: World, record: Webhook) -> Json:
     }
 
 
+def custom_emoji(record: Emoji) -> Json:
+    return {
+        "id": str(record.id),
+        "name": record.name,
+        "roles": [],
+        "require_colons": True,
+        "managed": False,
+        "animated": False,
+        "available": True,
+    }
+
+
+def sticker(world: World, record: Sticker) -> Json:
+    return {
+        **_sticker_item(record),
+        "description": record.description,
+        "tags": record.emoji,
+        "type": 2,
+        "available": True,
+        "guild_id": str(world.guild_id),
+    }
+
+
+def _sticker_item(record: Sticker) -> Json:
+    return {"id": str(record.id), "name": record.name, "format_type": 1}
+
+
+def attachment(world: World, body: Json) -> Json:
+    """A file as the bot sees it: with a whole address, which expires."""
+    address = f"{world.address}{body['url']}?hm={world.sign(body['url'])}"
+    return body | {"url": address, "proxy_url": address}
+
+
 def emoji(text: str) -> Json:
     """`👍`, or `name:id` for a custom one."""
     name, _, key = text.partition(":")
@@ -264,7 +307,7 @@ def message(
         "mentions": [user(world.users[key]) for key in record.mentions],
         "mention_roles": [ping[5:] for ping in record.pings if ping.startswith("role:")],
         "mention_channels": [],
-        "attachments": record.attachments,
+        "attachments": [attachment(world, item) for item in record.attachments],
         "embeds": record.embeds,
         "components": record.components,
         "pinned": record.pinned_at is not None,
@@ -277,6 +320,9 @@ def message(
             body["member"] = member(world, world.members[record.author_id], with_user=False)
     if record.nonce is not None:
         body["nonce"] = record.nonce
+    if record.stickers:
+        known = [world.stickers[key] for key in record.stickers if key in world.stickers]
+        body["sticker_items"] = [_sticker_item(item) for item in known]
     if record.reactions:
         body["reactions"] = [_reaction(world, *item) for item in record.reactions.items()]
     if record.webhook_id is not None:

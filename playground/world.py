@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import hmac
+import secrets
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -14,16 +16,34 @@ from playground.errors import (
     missing_access,
     missing_permissions,
     unknown_channel,
+    unknown_emoji,
+    unknown_sticker,
     unknown_user,
 )
 from playground.events import Event, Hub
 from playground.permissions import BITS
-from playground.records import Channel, ChannelType, Member, Overwrite, Role, User, Webhook, dump
+from playground.records import (
+    Channel,
+    ChannelType,
+    Emoji,
+    Member,
+    Overwrite,
+    Role,
+    Sticker,
+    User,
+    Webhook,
+    dump,
+)
 from playground.snowflakes import Snowflakes, iso, now_iso
 from playground.store import Store
 
 BOT_NAME = "Everturn"
 MEMBER_NAMES = ("Ada", "Ben")
+STICKERS = (
+    ("wave", "A hand that waves hello", "👋"),
+    ("party", "Confetti for a good day", "🎉"),
+)
+EMOJI_NAME = "spark"
 PRIVILEGED_INTENTS = {"presences": 1 << 8, "members": 1 << 1, "message_content": 1 << 15}
 
 
@@ -36,6 +56,8 @@ class World:
         self.snowflakes = Snowflakes(store.largest_id())
         if not store.documents("guild"):
             _Seed(store, self.snowflakes).plant()
+        if not store.documents("emoji"):  # the guild of an earlier version had no expressions
+            _Seed(store, self.snowflakes).expressions()
         guild = store.documents("guild")[0]
         self.guild_id: int = guild["id"]
         self.guild_name: str = guild["name"]
@@ -48,6 +70,11 @@ class World:
         self.roles = {body["id"]: Role(**body) for body in store.documents("role")}
         self.channels = {body["id"]: Channel.load(body) for body in store.documents("channel")}
         self.webhooks = {body["id"]: Webhook(**body) for body in store.documents("webhook")}
+        self.emojis = {body["id"]: Emoji(**body) for body in store.documents("emoji")}
+        self.stickers = {body["id"]: Sticker(**body) for body in store.documents("sticker")}
+        self.address = ""
+        """Where this playground listens, once it does; addresses of files begin with it."""
+        self._file_secret = secrets.token_bytes(16)
 
     # looking up
 
@@ -70,6 +97,32 @@ class World:
             if channel.recipient_id == user_id:
                 return channel
         raise unknown_user()
+
+    def sticker(self, key: int) -> Sticker:
+        """Raises 10060 when there is none."""
+        try:
+            return self.stickers[key]
+        except KeyError:
+            raise unknown_sticker() from None
+
+    def check_emoji(self, text: str) -> None:
+        """Any emoji character will do; `name:id` names a custom one of this guild. Raises 10014."""
+        name, custom, key = text.partition(":")
+        if custom:
+            found = self.emojis.get(int(key)) if key.isdecimal() else None
+            if found is None or not name:
+                raise unknown_emoji()
+        elif not text or text.isascii():
+            raise unknown_emoji()
+
+    # addresses of files: the bot's expire, as Discord's do
+
+    def sign(self, path: str) -> str:
+        return hmac.new(self._file_secret, path.encode(), "sha256").hexdigest()
+
+    def expire_files(self) -> None:
+        """From now on no address that was given out is good."""
+        self._file_secret = secrets.token_bytes(16)
 
     def threads(self) -> list[Channel]:
         return [c for c in self.channels.values() if c.is_thread and not c.archived]
@@ -140,6 +193,7 @@ class World:
             parent_id=parent.id,
             owner_id=owner_id,
             archive_changed_at=now_iso(),
+            thread_members=[owner_id],
         )
         self.save_channel(thread)
         data = wire.channel(self, thread) | {"newly_created": True}
@@ -177,6 +231,23 @@ class World:
         self.portal[name] = enabled
         guild = self.store.documents("guild")[0]
         self.store.put("guild", self.guild_id, guild | {"portal": self.portal})
+
+    def add_sticker(self, name: str, description: str, emoji: str) -> Sticker:
+        sticker = Sticker(self.snowflakes.next(), name, description, emoji)
+        self.stickers[sticker.id] = sticker
+        self.store.put("sticker", sticker.id, dump(sticker))
+        self._stickers_changed()
+        return sticker
+
+    def delete_sticker(self, sticker: Sticker) -> None:
+        del self.stickers[sticker.id]
+        self.store.remove("sticker", sticker.id)
+        self._stickers_changed()
+
+    def _stickers_changed(self) -> None:
+        stickers = [wire.sticker(self, sticker) for sticker in self.stickers.values()]
+        data = {"guild_id": str(self.guild_id), "stickers": stickers}
+        self.hub.publish(Event("GUILD_STICKERS_UPDATE", data))
 
     def save_webhook(self, webhook: Webhook) -> None:
         self.webhooks[webhook.id] = webhook
@@ -220,6 +291,13 @@ class _Seed:
             "portal": dict.fromkeys(PRIVILEGED_INTENTS, True),
         }
         self._store.put("guild", guild_id, guild)
+
+    def expressions(self) -> None:
+        for name, description, emoji in STICKERS:
+            sticker = Sticker(self._next(), name, description, emoji)
+            self._store.put("sticker", sticker.id, dump(sticker))
+        spark = Emoji(self._next(), EMOJI_NAME)
+        self._store.put("emoji", spark.id, dump(spark))
 
     def _user(self, name: str) -> int:
         user = User(self._next(), name)

@@ -5,7 +5,9 @@ id or name (`general`, `side talk`, `dm:Ada`), a member by id or name. Errors ar
 `{"error": "what is wrong"}` with 400, 403, 404 or 409.
 
 Acting as a member
-    POST   /control/messages        {channel, member, content, reply_to?}: the message
+    POST   /control/messages        {channel, member, content, reply_to?, files?, stickers?}: the
+                                    message; files: [{filename, data: base64, content_type?}],
+                                    stickers: [ids], either instead of content
     PATCH  /control/messages        {channel, member, message, content}: the message
     DELETE /control/messages        {channel, message, member?}: by that member, else a moderator
     POST   /control/reactions       {channel, message, member, emoji, remove?}
@@ -37,6 +39,9 @@ Breaking
     POST   /control/permissions     {channel, allow?: [names], deny?: [names]}: the bot's, in a
                                     channel; neither takes the change back
     POST   /control/timeout         {seconds | null, member?}: times the bot (or a member) out
+    POST   /control/files/expire    the addresses of files that the bot has seen are good no more
+    POST   /control/stickers        {name, description?, emoji?}: a sticker of the guild
+    DELETE /control/stickers        {sticker}
     GET, PATCH /control/settings    {nonce_window, intents, rate_limits}
 """
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 from typing import Any
 
 from aiohttp import web
@@ -16,7 +18,7 @@ from playground.control.answers import (
     order,
     services_of,
 )
-from playground.drafts import CONTENT_LIMIT, Draft, read_content, read_draft
+from playground.drafts import CONTENT_LIMIT, Draft, Upload, read_content, read_draft
 from playground.records import Channel
 from playground.services import Services
 
@@ -35,13 +37,35 @@ async def _who_and_where(
 @routes.post("/messages")
 async def write(request: web.Request) -> web.Response:
     services, body, channel, member_id = await _who_and_where(request)
-    payload: dict[str, Any] = {"content": _content(body)}
+    files = _files(body)
+    stickers = values.texts(body.get("stickers") or [], "stickers")
+    said = _content({"content": ""} | body if files or stickers else body)
+    payload: dict[str, Any] = {"content": said, "sticker_ids": stickers}
     if body.get("reply_to") is not None:
         target = values.snowflake(body["reply_to"], "reply_to")
         payload["message_reference"] = {"message_id": str(target)}
-    draft: Draft = read_draft(payload)
+    draft: Draft = read_draft(payload, files)
     message = services.messages.send(channel, member_id, draft)
     return web.json_response(views.message(services, message), status=201)
+
+
+def _files(body: dict[str, Any]) -> list[Upload]:
+    """`[{filename, data: base64, content_type?}]`."""
+    given = body.get("files") or []
+    example = '{"filename": "notes.txt", "data": "aGVsbG8="}'
+    if not isinstance(given, list):
+        raise ControlError(f"'files' must be a list such as [{example}]")
+    uploads: list[Upload] = []
+    for item in given:
+        file = values.table(item, "files", example)
+        name = values.text(needed(file, "filename"), "filename").rpartition("/")[2]
+        kind = values.text(file.get("content_type", "application/octet-stream"), "content_type")
+        try:
+            data = base64.b64decode(values.text(needed(file, "data"), "data"), validate=True)
+        except binascii.Error:
+            raise ControlError("'data' must be base64") from None
+        uploads.append(Upload(name or "file", kind, data))
+    return uploads
 
 
 def _content(body: dict[str, Any]) -> str:

@@ -1,4 +1,5 @@
-"""What goes wrong, and what the bot may do: faults, permissions, time-outs, settings."""
+"""What goes wrong, and what the guild lets the bot do: faults, permissions, time-outs, stickers,
+settings."""
 
 from __future__ import annotations
 
@@ -83,6 +84,30 @@ async def timeout(request: web.Request) -> web.Response:
         length = min(values.number(length, "seconds"), LONGEST_TIMEOUT)
     services.world.time_out(user_id, length)
     return web.json_response({"until": services.world.members[user_id].timed_out_until})
+
+
+@routes.post("/files/expire")
+async def expire_files(request: web.Request) -> web.Response:
+    services_of(request).world.expire_files()
+    return web.json_response({})
+
+
+@routes.post("/stickers")
+async def add_sticker(request: web.Request) -> web.Response:
+    services, body = services_of(request), await order(request)
+    name = values.text(needed(body, "name"), "name")
+    about = values.text(body.get("description", ""), "description")
+    emoji = values.text(body.get("emoji", "🙂"), "emoji")
+    sticker = services.world.add_sticker(name, about, emoji)
+    return web.json_response({"id": str(sticker.id), "name": sticker.name}, status=201)
+
+
+@routes.delete("/stickers")
+async def delete_sticker(request: web.Request) -> web.Response:
+    services, body = services_of(request), await order(request)
+    key = values.snowflake(needed(body, "sticker"), "sticker")
+    services.world.delete_sticker(services.world.sticker(key))
+    return web.json_response({"deleted": str(key)})
 
 
 @routes.get("/settings")

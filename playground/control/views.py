@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from playground import wire
+from playground.interactions import InteractionType
 from playground.records import LOADING, Channel, Message, MessageType, User
 from playground.services import Services
 from playground.snowflakes import created_at, iso
@@ -26,6 +27,7 @@ def message(services: Services, record: Message) -> Json:
         "embeds": record.embeds,
         "components": record.components,
         "attachments": record.attachments,
+        "stickers": [_sticker(services, key) for key in record.stickers],
         "nonce": record.nonce,
         "created_at": iso(created_at(record.id)),
         "edited_at": record.edited_at,
@@ -50,6 +52,7 @@ def message(services: Services, record: Message) -> Json:
         invoker = record.interaction["user_id"]
         view["interaction"] = {
             "name": record.interaction["name"],
+            "pressed": record.interaction["type"] == InteractionType.COMPONENT,
             "member": _name(services, invoker),
             "member_id": str(invoker),
         }
@@ -70,6 +73,11 @@ def _name(services: Services, user_id: int) -> str:
 def _ping(services: Services, ping: str) -> str:
     """A user's name, or the ping as it stands (`@everyone`, `role:…`)."""
     return _name(services, int(ping)) if ping.isdecimal() else ping
+
+
+def _sticker(services: Services, key: int) -> Json:
+    known = services.world.stickers.get(key)
+    return {"id": str(key), "name": known.name if known else "", "deleted": known is None}
 
 
 def _reply(services: Services, record: Message) -> Json:
@@ -133,6 +141,10 @@ def state(services: Services) -> Json:
         "bot": user(world.users[world.bot_id]) | {"online": services.gateway.online},
         "members": [user(u) for u in world.users.values() if not u.bot],
         "channels": [channel(services, c) for c in world.channels.values()],
+        "stickers": [
+            {"id": str(item.id), "name": item.name, "emoji": item.emoji}
+            for item in world.stickers.values()
+        ],
         "commands": [
             {
                 "name": body["name"],

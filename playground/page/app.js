@@ -32,6 +32,13 @@ const app = {
     const where = { channel: app.channel.id, member: app.me.id };
     await noAnswer(call("POST", "/commands", { ...where, name, options, wait: 4 }), `/${name}`);
   },
+
+  // [{name, value}] that the bot offers for the option being typed.
+  async completions(name, options, focused) {
+    const where = { channel: app.channel.id, member: app.me.id };
+    const answer = await call("POST", "/autocomplete", { ...where, name, options, focused, wait: 3 });
+    return answer.choices ?? [];
+  },
 };
 const composer = new Composer(app);
 
@@ -214,6 +221,11 @@ const act = {
     channel: app.channel.id, member: app.me.id, message: message.id, custom_id: customId, wait: 4,
   }), "The button")),
   dismiss: (message) => { app.ephemeral.delete(message.id); drawLog(); },
+  goTo: async (channelId, id) => {
+    const channel = visible().find((c) => c.id === channelId);
+    if (channel && channel.id !== app.channel.id) await open(channel);
+    act.show(id);
+  },
   show: (id) => {
     const item = $("log").querySelector(`[data-id="${CSS.escape(id)}"]`);
     item?.scrollIntoView({ block: "center" });
@@ -231,11 +243,13 @@ const names = {
   channel: (id) => app.state.channels.find((c) => c.id === id)?.name,
 };
 
+const stickers = (id) => app.state.stickers?.find((sticker) => sticker.id === id);
+
 const drawn = new Map(); // id -> {key, item}: what has not changed is not drawn again
 
 function drawLog() {
   const list = shown();
-  const context = { me: app.me, names, act };
+  const context = { me: app.me, names, stickers, act };
   const items = [];
   let before = null;
   let day = null;

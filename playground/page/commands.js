@@ -1,4 +1,4 @@
-// Slash commands: flattened for choosing, and read from what was typed.
+// Slash commands: flattened for choosing, filled in while typed, and read from what was typed.
 
 const SUB_COMMAND = 1;
 const SUB_GROUP = 2;
@@ -23,27 +23,71 @@ export function matching(commands, typed) {
 
 // "/add one:41 who:Ada" -> {name, options}; a single option needs no name. Null: no such command.
 export function parse(commands, typed, state) {
-  const text = typed.slice(1).trim();
-  const command = commands
-    .filter(({ path }) => text === path || text.startsWith(`${path} `))
-    .sort((a, b) => b.path.length - a.path.length)[0];
-  if (!command) return null;
-  const rest = text.slice(command.path.length).trim();
+  const found = read(commands, typed.trimEnd());
+  if (!found) return null;
+  const { command, values } = found;
   const options = {};
-  const names = command.options.map((option) => option.name);
-  const starts = [...rest.matchAll(/(?:^|\s)([\w-]+):\s?/g)].filter((m) => names.includes(m[1]));
-  starts.forEach((match, index) => {
-    const end = starts[index + 1]?.index ?? rest.length;
-    options[match[1]] = rest.slice(match.index + match[0].length, end).trim();
-  });
-  if (!starts.length && rest) options[names[0] ?? "option"] = rest;
+  for (const { option, text } of values) options[option] = text.trim();
   for (const option of command.options) {
     if (option.name in options) options[option.name] = resolve(option, options[option.name], state);
   }
   return { name: command.path, options };
 }
 
+// What the caret at the end of `typed` is in: {command, option, text, from, values, open}, where
+// `open` are the options that have no value yet. Null before a command is complete.
+export function filling(commands, typed) {
+  const found = read(commands, typed);
+  if (!found || !typed.startsWith(`/${found.command.path} `)) return null;
+  const { command, values } = found;
+  const last = values.at(-1);
+  const given = values.map((value) => value.option);
+  return {
+    command,
+    values,
+    option: last && command.options.find((option) => option.name === last.option),
+    text: last?.text ?? "",
+    from: last?.from ?? typed.length,
+    open: command.options.filter((option) => !given.includes(option.name)),
+  };
+}
+
+// {command, values: [{option: name, text, from: where it begins in `typed`}]}
+function read(commands, typed) {
+  const text = typed.slice(1);
+  const command = commands
+    .filter(({ path }) => text === path || text.startsWith(`${path} `))
+    .sort((a, b) => b.path.length - a.path.length)[0];
+  if (!command) return null;
+  const names = command.options.map((option) => option.name);
+  const begin = command.path.length + 1;
+  const rest = typed.slice(begin);
+  const starts = [...rest.matchAll(/(?:^|\s)([\w-]+):\s?/g)].filter((m) => names.includes(m[1]));
+  if (!starts.length && rest.trim()) {
+    const from = begin + rest.length - rest.trimStart().length;
+    return { command, values: [{ option: names[0] ?? "option", text: rest.trimStart(), from }] };
+  }
+  const values = starts.map((match, index) => {
+    const from = match.index + match[0].length;
+    const end = starts[index + 1]?.index ?? rest.length;
+    return { option: match[1], text: rest.slice(from, end), from: begin + from };
+  });
+  return { command, values };
+}
+
+// What an option may be, as labels: null where it may be anything.
+export function offers(option, state) {
+  if (option.choices?.length) return option.choices.map(({ name }) => name);
+  if (option.type === USER) return [...state.members, state.bot].map(({ name }) => `@${name}`);
+  if (option.type === CHANNEL) {
+    return state.channels.filter(({ kind }) => kind !== "dm").map(({ name }) => `#${name}`);
+  }
+  return null;
+}
+
 function resolve(option, value, state) {
+  const choice = option.choices?.find(({ name }) => name.toLowerCase() === value.toLowerCase());
+  if (choice) return choice.value;
   const bare = value.replace(/^[@#]/, "").toLowerCase();
   const people = [...state.members, state.bot];
   const pool = option.type === USER ? people : option.type === CHANNEL ? state.channels : [];

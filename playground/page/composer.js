@@ -1,14 +1,15 @@
 // The box to type in: messages, replies, mentions, slash commands.
 
 import { Refused } from "./api.js";
-import { flatten, matching, parse } from "./commands.js";
+import { filling, flatten, matching, offers, parse } from "./commands.js";
 import { avatar, element } from "./dom.js";
 import { begun, withMentions } from "./mentions.js";
 
 const $ = (id) => document.getElementById(id);
 
 export class Composer {
-  // `app`: {state, channel, me, post(content, replyTo), command(name, options)}
+  // `app`: {state, channel, me, post(content, replyTo), command(name, options),
+  // completions(name, options, focused)}
   constructor(app) {
     this.app = app;
     this.replyTo = null;
@@ -71,7 +72,7 @@ export class Composer {
   // Each {show: what the list has, from, to, text: what it puts in there, complete: nothing to add}.
   suggestions() {
     const typed = this.box.value;
-    if (typed.startsWith("/")) return typed.includes("\n") ? [] : this.commands(typed);
+    if (typed.startsWith("/")) return typed.includes("\n") ? [] : this.slash(typed);
     const caret = this.box.selectionEnd;
     const mention = begun(typed, caret, this.people);
     return (mention?.people ?? []).map((person) => ({
@@ -81,6 +82,46 @@ export class Composer {
       text: `@${person.name} `,
       complete: typed.slice(mention.from, caret).toLowerCase() === `@${person.name.toLowerCase()}`,
     }));
+  }
+
+  slash(typed) {
+    const at = filling(flatten(this.app.state.commands), typed);
+    if (!at || !at.command.options.length) return this.commands(typed);
+    const wanted = at.text.trim().toLowerCase();
+    const labels = at.option && offers(at.option, this.app.state);
+    const done = labels ? labels.some((label) => label.toLowerCase() === wanted) : Boolean(wanted);
+    if (at.option && !(done && /\s$/.test(typed))) {
+      if (at.option.autocomplete) this.ask(typed, at);
+      return (labels ?? [])
+        .filter((label) => label.toLowerCase().includes(wanted))
+        .map((label) => this.value(typed, at, label, label));
+    }
+    const enough = !at.open.some((option) => option.required);
+    return at.open.map((option) => ({
+      show: [element("b", {}, `${option.name}:`), element("span", {}, option.description)],
+      from: typed.length,
+      to: typed.length,
+      text: `${option.name}:`,
+      complete: enough,
+    }));
+  }
+
+  value(typed, { from, text }, label, put) {
+    const given = text.trim().toLowerCase();
+    return {
+      show: [element("b", {}, label)], from, to: typed.length, text: `${put} `,
+      complete: [label.toLowerCase(), put.toLowerCase()].includes(given),
+    };
+  }
+
+  // The bot's own completions, shown if they come while the same is still typed.
+  async ask(typed, at) {
+    const options = Object.fromEntries(at.values.map(({ option, text }) => [option, text.trim()]));
+    try {
+      const found = await this.app.completions(at.command.path, options, at.option.name);
+      if (this.box.value !== typed) return;
+      this.offer(found.map(({ name, value }) => this.value(typed, at, name, String(value))));
+    } catch { /* it stays without completions */ }
   }
 
   commands(typed) {

@@ -26,7 +26,7 @@ const ofTheSameTurn = (message, before) =>
 
 export const isSystem = (message) => ["pinned", "thread_created"].includes(message.type);
 
-// `context`: {me, names, act} where `act` has reply, react, remove, press, dismiss, show.
+// `context`: {me, names, stickers, act} where `act` has reply, react, remove, press, dismiss, show.
 export function messageItem(message, first, context) {
   if (isSystem(message)) return systemItem(message);
   const classes = ["message", first && "first", message.ephemeral && "ephemeral"];
@@ -43,6 +43,7 @@ export function messageItem(message, first, context) {
       head(message, time, short),
       body(message, context),
       ...message.embeds.map((embed) => embedBox(embed, context)),
+      ...message.stickers.map((sticker) => stickerTile(sticker, context)),
       ...message.attachments.map(attachment),
       ...message.components.map((row) => componentRow(row, message, context)),
       reactions(message, context),
@@ -62,9 +63,9 @@ function systemItem(message) {
 
 function replyLine(message, context) {
   if (message.interaction) {
-    const { member, name } = message.interaction;
+    const { member, name, pressed } = message.interaction;
     return element("div", { class: "reply" }, element("b", {}, member),
-      element("span", {}, `used /${name}`));
+      element("span", {}, pressed ? "pressed a button" : `used /${name}`));
   }
   const target = message.reply_to;
   if (!target || message.type !== "reply") return null;
@@ -119,16 +120,39 @@ function embedBox(embed, context) {
   const box = element("div", { class: "embed" });
   if (embed.color) box.style.borderColor = `#${embed.color.toString(16).padStart(6, "0")}`;
   const rich = (text) => element("div", { class: "content" }, markdown(text, context.names));
-  if (embed.author?.name) box.append(element("div", { class: "footer" }, embed.author.name));
-  if (embed.title) box.append(element("div", { class: "title" }, embed.title));
+  if (embed.author?.name) {
+    box.append(element("div", { class: "footer" }, linked(embed.author.name, embed.author.url, context)));
+  }
+  if (embed.title) {
+    box.append(element("div", { class: "title" }, linked(embed.title, embed.url, context)));
+  }
   if (embed.description) box.append(rich(embed.description));
   if (embed.fields?.length) {
     const fields = embed.fields.map((field) =>
-      element("div", {}, element("div", { class: "title" }, field.name), rich(field.value)));
+      element("div", { class: field.inline ? "inline" : "" },
+        element("div", { class: "title" }, field.name), rich(field.value)));
     box.append(element("div", { class: "fields" }, ...fields));
   }
   if (embed.footer?.text) box.append(element("div", { class: "footer" }, embed.footer.text));
   return box;
+}
+
+// A link to a message of this guild leads to it here; every other one is what it says.
+const HERE = /^https:\/\/discord\.com\/channels\/\d+\/(\d+)\/(\d+)$/;
+
+function linked(text, url, context) {
+  if (!/^https?:\/\//.test(url ?? "")) return text;
+  const here = HERE.exec(url);
+  if (!here) return element("a", { href: url, target: "_blank", rel: "noreferrer" }, text);
+  const go = () => context.act.goTo(here[1], here[2]);
+  return element("button", { type: "button", class: "link", onclick: go }, text);
+}
+
+function stickerTile(sticker, context) {
+  const emoji = context.stickers(sticker.id)?.emoji || "🏷️";
+  return element("div", { class: "sticker", title: `Sticker: ${sticker.name}` },
+    element("span", { "aria-hidden": "true" }, emoji),
+    element("b", {}, sticker.deleted ? "deleted sticker" : sticker.name));
 }
 
 const IMAGES = ["image/png", "image/jpeg", "image/gif", "image/webp"];

@@ -5,9 +5,9 @@ from __future__ import annotations
 from aiohttp import web
 
 from playground import wire
-from playground.errors import unknown_guild, unknown_member
+from playground.errors import invalid_form, unknown_guild, unknown_member
 from playground.records import Channel
-from playground.rest.body import path_id
+from playground.rest.body import path_id, query_limit
 from playground.services import SERVICES
 from playground.world import World
 
@@ -52,6 +52,20 @@ async def members(request: web.Request) -> web.Response:
     return web.json_response([wire.member(world, m) for m in world.members.values()])
 
 
+@routes.get(r"/guilds/{guild:\d+}/members/search")
+async def search_members(request: web.Request) -> web.Response:
+    """Whose names begin with the query, whatever the case."""
+    world = the_guild(request)
+    query = request.query.get("query", "").lower()
+    if not query:
+        raise invalid_form("query", "BASE_TYPE_REQUIRED", "This field is required")
+    limit = query_limit(request, default=1, most=1000)
+    found = [
+        m for m in world.members.values() if world.users[m.user_id].name.lower().startswith(query)
+    ]
+    return web.json_response([wire.member(world, m) for m in found[:limit]])
+
+
 @routes.get(r"/guilds/{guild:\d+}/members/{user:\d+}")
 async def member(request: web.Request) -> web.Response:
     world = the_guild(request)
@@ -66,6 +80,24 @@ async def active_threads(request: web.Request) -> web.Response:
     world = the_guild(request)
     threads = [wire.channel(world, thread) for thread in world.threads()]
     return web.json_response({"threads": threads, "members": [t["member"] for t in threads]})
+
+
+@routes.get(r"/guilds/{guild:\d+}/emojis")
+async def emojis(request: web.Request) -> web.Response:
+    world = the_guild(request)
+    return web.json_response([wire.custom_emoji(emoji) for emoji in world.emojis.values()])
+
+
+@routes.get(r"/guilds/{guild:\d+}/stickers")
+async def stickers(request: web.Request) -> web.Response:
+    world = the_guild(request)
+    return web.json_response([wire.sticker(world, item) for item in world.stickers.values()])
+
+
+@routes.get(r"/stickers/{sticker:\d+}")
+async def sticker(request: web.Request) -> web.Response:
+    world = request.app[SERVICES].world
+    return web.json_response(wire.sticker(world, world.sticker(path_id(request, "sticker"))))
 
 
 @routes.get(r"/guilds/{guild:\d+}/webhooks")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from aiohttp import web
 
 from playground import wire
-from playground.messages import check_emoji
 from playground.rest.body import path_id
 from playground.rest.messages import the_message
 
@@ -42,7 +41,7 @@ async def remove(request: web.Request) -> web.Response:
 async def users(request: web.Request) -> web.Response:
     services, _, message = the_message(request)
     emoji = request.match_info["emoji"]
-    check_emoji(emoji)
+    services.world.check_emoji(emoji)
     found = [services.world.user(key) for key in message.reactions.get(emoji, [])]
     return web.json_response([wire.user(user) for user in found])
 

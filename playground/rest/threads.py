@@ -5,7 +5,7 @@ from __future__ import annotations
 from aiohttp import web
 
 from playground import wire
-from playground.errors import DiscordError, too_long
+from playground.errors import DiscordError, too_long, unknown_member
 from playground.records import Channel, ChannelType, MessageType
 from playground.rest.body import fields, path_id
 from playground.rest.channels import the_channel
@@ -68,9 +68,26 @@ async def join_or_leave(request: web.Request) -> web.Response:
 
 @routes.put(r"/channels/{channel:\d+}/thread-members/{user:\d+}")
 async def add_member(request: web.Request) -> web.Response:
-    services, _ = the_channel(request)
-    services.world.user(path_id(request, "user"))
+    services, thread = the_channel(request)
+    user = services.world.user(path_id(request, "user"))
+    if user.id not in thread.thread_members:
+        thread.thread_members.append(user.id)
+        services.world.save_channel(thread)
     return web.Response(status=204)
+
+
+@routes.get(r"/channels/{channel:\d+}/thread-members/{user:\d+}")
+async def member(request: web.Request) -> web.Response:
+    """Whoever joined; everybody counts as one of a public thread."""
+    services, thread = the_channel(request)
+    user_id = path_id(request, "user")
+    joined = thread.thread_members
+    if thread.type != ChannelType.PRIVATE_THREAD:
+        joined = list(services.world.members)
+    if user_id not in joined:
+        raise unknown_member()
+    body = wire.channel(services.world, thread)["member"]
+    return web.json_response(body | {"user_id": str(user_id)})
 
 
 @routes.get(r"/channels/{channel:\d+}/threads/archived/{kind:public|private}")

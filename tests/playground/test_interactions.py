@@ -111,6 +111,18 @@ async def test_a_button(bot, hand):
     await hand("POST", "/components", expect=404, custom_id="stop", **press)
 
 
+async def test_a_press_is_not_shown_as_a_command(bot, hand):
+    class Stop(discord.ui.View):
+        @discord.ui.button(label="Stop", custom_id="stop")
+        async def stop_turn(self, interaction: discord.Interaction, button: discord.ui.Button):
+            await interaction.response.send_message("stopping", ephemeral=True)
+
+    message = await bot.text_channel().send("running", view=Stop())
+    press = {"channel": "general", "member": "Ben", "message": str(message.id)}
+    answer = await hand("POST", "/components", custom_id="stop", **press)
+    assert answer["response"]["interaction"]["pressed"] is True
+
+
 async def test_commands_keep_their_ids_when_registered_again(bot, hand):
     """D74"""
     first = {c.name: c.id for c in await bot.tree.fetch_commands()}
