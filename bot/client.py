@@ -15,6 +15,7 @@ import structlog
 from discord import app_commands
 
 from bot.admission import Disposition, admit
+from bot.commands.authorize import Caller, Needs, authorize
 from bot.commands.tree import AnsweringTree
 from bot.dispatch import Dispatcher
 from bot.normalise import facts_of, incoming_of
@@ -37,6 +38,7 @@ def intents() -> discord.Intents:
     """No member, presence or typing events: they are most of a large bot's traffic."""
     chosen = discord.Intents.none()
     chosen.guilds = True
+    chosen.emojis_and_stickers = True  # rare, and what tools offer of the server stays true
     chosen.guild_messages = True
     chosen.dm_messages = True
     chosen.message_content = True
@@ -106,13 +108,15 @@ class Intake:
         facts = facts_of(message, me, recently_refused=refused)
         guild_id = str(message.guild.id) if message.guild else None
         admission = admit(facts, self._personas.known(guild_id))
-        if admission.disposition is Disposition.RUN:
+        allowed = authorize(Caller.of_message(message), Needs.SPEAK) is None
+        admitted = allowed and admission.disposition is Disposition.RUN
+        if admitted:
             incoming = incoming_of(message, admission, application_id=application_id, me=me)
             self._dispatcher.submit(incoming)
         # Most messages of a server are not for the bot; a line for each would drown the others.
         tell = log.debug if admission.disposition is Disposition.IGNORE else log.info
         tell(
-            "message admitted" if admission.disposition is Disposition.RUN else "message passed by",
+            "message admitted" if admitted else "message passed by",
             disposition=admission.disposition.value,
             reason=admission.reason.value,
             channel=str(message.channel.id),

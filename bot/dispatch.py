@@ -84,7 +84,7 @@ class Dispatcher:
         pause = FIRST_PAUSE.total_seconds()
         while True:
             try:
-                await self._signal(pending.incoming)
+                await self.signal(pending.incoming)
                 return
             except Exception as error:  # whatever it is, the messages behind this one go on
                 ids = {
@@ -102,7 +102,8 @@ class Dispatcher:
             await asyncio.sleep(pause)
             pause = min(2 * pause, LONGEST_PAUSE.total_seconds())
 
-    async def _signal(self, incoming: ChatIncoming) -> None:
+    async def signal(self, incoming: ChatIncoming) -> None:
+        """One attempt; returns when Temporal has taken it. Raises RPCError, OSError."""
         await self._temporal.start_workflow(
             CHANNEL_WORKFLOW,
             ChannelInput(channel_id=incoming.channel_id),

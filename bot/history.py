@@ -3,31 +3,43 @@
 In: `HistoryRequest`. Out: `HistoryRef`. Changes: begins the turn's typing; writes one blob.
 What always holds: oldest message first, the trigger is among them while Discord still has it,
 messages that wait for a turn of their own are not; the newest id is that of any message. One
-request to Discord, two when the trigger is older than the newest `limit` messages.
+request to Discord, two when the trigger is older than the newest `limit` messages; a channel that
+is in no cache (a direct message) is asked for once, beside them.
 """
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import Iterable
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
 
 import discord
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
-from bot.delivery.notices import is_plain_notice
+from bot.delivery.notices import is_notice
 from bot.discord_faults import NETWORK_FAULTS, describe, is_transient, try_again
-from bot.normalise import SPOKEN
+from bot.normalise import SPOKEN, is_private
+from bot.port.standing import DIRECT_MESSAGES, own_permissions
 from bot.typing_sessions import TypingSessions
 from runtime.heartbeat import heartbeating
 from storage import Storage
 from workflows.contracts.history import (
     READ_HISTORY,
     ChannelHistory,
+    FileInfo,
     HistoryMessage,
     HistoryRef,
     HistoryRequest,
+    ReactionInfo,
+    StickerInfo,
 )
+from workflows.contracts.tools import REPORTED_PERMISSIONS
+
+MOST_REACTIONS = 4
+"""Of one message (behaviour 6.1)."""
+PLACES_REMEMBERED = 1000
 
 
 class HistoryActivities:
@@ -35,6 +47,8 @@ class HistoryActivities:
         self._client = client
         self._storage = storage
         self._typing = typing
+        self._uncached: OrderedDict[str, list[str]] = OrderedDict()
+        """Channels that are in no cache, and what the bot may do there."""
 
     @activity.defn(name=READ_HISTORY.name)
     async def read_history(self, request: HistoryRequest) -> HistoryRef:
@@ -43,7 +57,9 @@ class HistoryActivities:
             self._typing.begin(request.turn_id, request.channel_id)
             started = time.perf_counter()
             try:
-                newest = await self._newest(request)
+                newest, permissions = await asyncio.gather(
+                    self._newest(request), self._own_permissions(request.channel_id)
+                )
                 messages = await self._with_trigger(newest, request)
             except discord.HTTPException as error:
                 await self._typing.end(request.turn_id, request.channel_id)
@@ -60,7 +76,10 @@ class HistoryActivities:
             me = self._client.user
             own_id = me.id if me else 0
             omitted = set(request.omit_message_ids) - {request.trigger_message_id}
-            history = ChannelHistory(messages=list(stored(messages, own_id, omitted)))
+            history = ChannelHistory(
+                messages=list(stored(messages, own_id, omitted)),
+                stickers=self._stickers(request.channel_id),
+            )
             history_id = await self._storage.blobs.put_model("history", history)
         return HistoryRef(
             history_id=history_id,
@@ -68,6 +87,8 @@ class HistoryActivities:
             fetch_ms=fetch_ms,
             bot_user_id=str(own_id),
             newest_message_id=newest_id(newest),
+            is_private=is_private(self._client.get_channel(int(request.channel_id))),
+            own_permissions=permissions,
         )
 
     async def _newest(self, request: HistoryRequest) -> list[discord.Message]:
@@ -92,6 +113,43 @@ class HistoryActivities:
         newest = messages[max(len(messages) - request.limit + 1, 0) :]
         return sorted([trigger, *newest], key=lambda message: message.id)
 
+    async def _own_permissions(self, channel_id: str) -> list[str]:
+        channel = self._client.get_channel(int(channel_id))
+        if isinstance(channel, discord.abc.GuildChannel | discord.Thread):
+            return own_permissions(channel)
+        if (known := self._uncached.get(channel_id)) is not None:
+            return known
+        try:
+            channel = await self._client.fetch_channel(int(channel_id))
+        except (discord.DiscordException, *NETWORK_FAULTS):
+            return list(REPORTED_PERMISSIONS)  # the history says what is wrong, if anything is
+        if isinstance(channel, discord.abc.GuildChannel | discord.Thread):
+            return own_permissions(channel)  # an archived thread: soon in the cache
+        self._uncached[channel_id] = list(DIRECT_MESSAGES)
+        while len(self._uncached) > PLACES_REMEMBERED:
+            self._uncached.popitem(last=False)
+        return self._uncached[channel_id]
+
+    def _stickers(self, channel_id: str) -> list[StickerInfo]:
+        channel = self._client.get_channel(int(channel_id))
+        if not isinstance(channel, discord.abc.GuildChannel | discord.Thread):
+            return []
+        return stickers_of(channel.guild.stickers)
+
+
+def stickers_of(stickers: Sequence[discord.GuildSticker]) -> list[StickerInfo]:
+    """Those that can be sent, oldest first."""
+    return [
+        StickerInfo(
+            id=str(sticker.id),
+            name=sticker.name,
+            description=sticker.description or "",
+            emotion=sticker.emoji,
+        )
+        for sticker in sorted(stickers, key=lambda sticker: sticker.id)
+        if sticker.available
+    ]
+
 
 def newest_id(messages: Iterable[discord.Message]) -> str | None:
     """Of whatever kind: joins, notices and what waits for its own turn are older than this turn's
@@ -109,18 +167,41 @@ def stored(
         spoken = message.type in SPOKEN or message.interaction_metadata is not None
         said = message.content.strip() or message.attachments
         is_self = message.author.id == own_id
-        notice = is_self and is_plain_notice(message.content)
+        notice = is_self and is_notice(message.content, bool(message.embeds))
         if not spoken or not said or notice or str(message.id) in omitted:
             continue
-        reply = message.reference if message.type is discord.MessageType.reply else None
-        yield HistoryMessage(
-            id=str(message.id),
-            author_id=str(message.author.id),
-            author_name=message.author.display_name,
-            content=message.content,
-            created_at=message.created_at,
-            is_bot=message.author.bot,
-            is_self=is_self,
-            reply_to=str(reply.message_id) if reply and reply.message_id else None,
-            attachments=[attachment.filename for attachment in message.attachments],
-        )
+        yield as_history(message, own_id)
+
+
+def as_history(message: discord.Message, own_id: int) -> HistoryMessage:
+    """One message, whatever it is."""
+    reply = message.reference if message.type is discord.MessageType.reply else None
+    return HistoryMessage(
+        id=str(message.id),
+        author_id=str(message.author.id),
+        author_name=message.author.display_name,
+        content=message.content,
+        created_at=message.created_at,
+        is_bot=message.author.bot,
+        is_self=message.author.id == own_id,
+        reply_to=str(reply.message_id) if reply and reply.message_id else None,
+        attachments=[attachment.filename for attachment in message.attachments],
+        files=[
+            FileInfo(
+                id=str(attachment.id),
+                filename=attachment.filename,
+                content_type=attachment.content_type or "",
+                size=attachment.size,
+            )
+            for attachment in message.attachments
+        ],
+        reactions=[
+            ReactionInfo(emoji=_emoji_name(reaction.emoji), count=reaction.count)
+            for reaction in message.reactions[:MOST_REACTIONS]
+        ],
+    )
+
+
+def _emoji_name(emoji: discord.Emoji | discord.PartialEmoji | str) -> str:
+    """A character, or a custom emoji's name; one that was deleted has none."""
+    return emoji if isinstance(emoji, str) else emoji.name or "?"

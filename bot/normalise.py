@@ -81,6 +81,20 @@ def channel_kind(message: discord.Message) -> ChannelKind:
     return ChannelKind.UNSUPPORTED
 
 
+def is_private(channel: object) -> bool:
+    """Whether some members of the server cannot read it. What the cache does not hold counts as
+    private: what is said there is then shown nowhere else."""
+    if isinstance(channel, discord.DMChannel):
+        return False  # private in another way, and known as a direct message
+    if isinstance(channel, discord.Thread):
+        return channel.is_private() or is_private(channel.parent)
+    if not isinstance(channel, discord.abc.GuildChannel):
+        return True
+    # Typed as a Role, but None until the guild's own event has filled the cache.
+    everyone: discord.Role | None = channel.guild.default_role
+    return everyone is None or not channel.permissions_for(everyone).view_channel
+
+
 def _mentions(message: discord.Message, me: discord.abc.User) -> bool:
     if any(user.id == me.id for user in message.mentions):
         return True

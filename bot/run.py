@@ -2,7 +2,8 @@
 
 Order of the start: login, personas, gateway; at READY the Discord task queue is served, and once a
 worker has brought the personas the bot is ready. Order of the stop: no more messages are taken in,
-those taken in are signalled, sends in flight finish, the connection is closed.
+those taken in are signalled, sends and tools in flight finish, the connection is closed. What the
+tools use beside Discord belongs to the caller, who closes it afterwards.
 
 Two processes may run for one application: each message is then signalled twice and answered once
 (the channel drops the second), and the two share the task queue.
@@ -11,33 +12,46 @@ Two processes may run for one application: each message is then signalled twice 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import structlog
 from temporalio.client import Client
 
 from bot.client import EverturnClient, Intake
+from bot.commands.config import add_config
 from bot.commands.kill import add_kill
+from bot.commands.stop_button import add_stop_button
 from bot.commands.sync import sync_commands
 from bot.config import BotConfig
 from bot.delivery.delete import DeleteActivities
+from bot.delivery.hidden_notices import HiddenNoticeActivities
 from bot.delivery.send import SendActivities
 from bot.dispatch import Dispatcher
 from bot.gateway import log_in, stay_connected, use_api
 from bot.history import HistoryActivities
 from bot.personas import PersonaDirectory
+from bot.port.client_port import ClientPort
 from bot.refusals import RefusalMemory
+from bot.reporting import ReportingActivities
 from bot.serving import DiscordQueue
 from bot.typing_sessions import TypingSessions
 from runtime.logs import register_secret
 from storage import Storage
+from workflows.contracts.discord_port import DiscordPort
 
 log = structlog.get_logger(__name__)
 
 Result = TypeVar("Result")
+ToolActivities: TypeAlias = Callable[[DiscordPort], Sequence[Callable[..., Any]]]
+"""The activities that run tools, which `activities` implements and this package does not know."""
+
+
+def no_tools(port: DiscordPort) -> Sequence[Callable[..., Any]]:
+    return ()
+
 
 DRAIN = timedelta(seconds=5)
 """How long messages that were taken in wait for a Temporal that does not answer at the stop."""
@@ -49,9 +63,10 @@ async def run_bot(
     storage: Storage,
     stop: asyncio.Event,
     on_ready: Callable[[], None] | None = None,
+    tool_activities: ToolActivities = no_tools,
 ) -> None:
     """Run until `stop` is set. `on_ready` is called once, when messages are taken in and answers
-    can be delivered.
+    can be delivered. `tool_activities` is asked once for what else the Discord queue serves.
 
     Raises BotStartError when Discord refuses this bot for good, and whatever ended the worker.
     """
@@ -63,7 +78,7 @@ async def run_bot(
         if client is None:
             return
         try:
-            bot = await _assemble(client, temporal, storage)
+            bot = await _assemble(client, temporal, storage, tool_activities)
             await _live(bot, stopped, on_ready)
         finally:
             await client.close()
@@ -83,13 +98,18 @@ class _Bot:
     typing: TypingSessions
 
 
-async def _assemble(client: EverturnClient, temporal: Client, storage: Storage) -> _Bot:
+async def _assemble(
+    client: EverturnClient, temporal: Client, storage: Storage, tool_activities: ToolActivities
+) -> _Bot:
     personas = PersonaDirectory(storage.personas)
     await personas.refresh()
     refusals = RefusalMemory()
     dispatcher = Dispatcher(temporal)
     typing = TypingSessions(lambda channel_id: client.http.send_typing(int(channel_id)))
     add_kill(client, temporal, typing)
+    add_stop_button(client, temporal, typing)
+    add_config(client, storage.configs)
+    port = ClientPort(client, dispatcher, refusals)
     queue = DiscordQueue(
         temporal,
         str(client.application_id),
@@ -97,6 +117,9 @@ async def _assemble(client: EverturnClient, temporal: Client, storage: Storage) 
             HistoryActivities(client, storage, typing).read_history,
             SendActivities(client, typing, refusals).send_segments,
             DeleteActivities(client).delete_messages,
+            HiddenNoticeActivities(client).post_hidden_notices,
+            ReportingActivities(port, storage).report_back,
+            *tool_activities(port),
             typing.end_typing,
         ],
     )

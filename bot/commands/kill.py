@@ -1,8 +1,7 @@
 """`/kill`: stop what runs in this channel, and drop what waits (behaviour 4).
 
-Anyone who may speak here may use it. Answered only to the caller. The stop is on its way to the
-channel's workflow while Discord is still being told that an answer will come, so that neither
-waits for the other. Where no worker takes it up, it is left as a signal, which the server keeps.
+Anyone who may speak here may use it. Answered only to the caller. Where no worker takes the stop
+up, it is left as a signal, which the server keeps.
 """
 
 from __future__ import annotations
@@ -19,7 +18,9 @@ from temporalio.exceptions import TemporalError
 from temporalio.service import RPCError, RPCStatusCode
 
 from bot.client import EverturnClient
-from bot.discord_faults import NETWORK_FAULTS, describe
+from bot.commands.answers import answer_privately
+from bot.commands.authorize import Needs
+from bot.discord_faults import describe
 from bot.typing_sessions import TypingSessions
 from workflows.contracts.base import channel_workflow_id
 from workflows.contracts.invocation import KILL_SIGNAL, KILL_UPDATE, KillOutcome, KillRequest
@@ -28,7 +29,6 @@ log = structlog.get_logger(__name__)
 
 STOPPED = "Stopped."
 NOTHING_TO_STOP = "Nothing to stop here."
-MAY_NOT_SPEAK = "You cannot send messages in this channel, so you cannot stop it either."
 STOPS_LATER = (
     "Nobody is at work right now; the stop is on its way, and comes first when a worker is back."
 )
@@ -56,30 +56,9 @@ def add_kill(client: EverturnClient, temporal: Client, typing: TypingSessions) -
 async def run_kill(
     interaction: discord.Interaction[EverturnClient], temporal: Client, typing: TypingSessions
 ) -> None:
-    if not may_speak(interaction):
-        await interaction.response.send_message(MAY_NOT_SPEAK, ephemeral=True)
-        return
-    stopping = asyncio.create_task(stop_channel(interaction, temporal, typing))
-    try:
-        await interaction.response.defer(ephemeral=True, thinking=True)
-    except (discord.HTTPException, *NETWORK_FAULTS) as error:
-        # The answer alone may be lost; then the caller sees "thinking…" and is answered below.
-        log.warning("/kill could not be acknowledged", error=describe(error))
-    answer = await stopping
-    try:
-        await interaction.edit_original_response(content=answer)
-    except (discord.HTTPException, *NETWORK_FAULTS) as error:
-        log.warning("/kill could not be answered", error=describe(error))
-
-
-def may_speak(interaction: discord.Interaction[EverturnClient]) -> bool:
-    """By the caller's permissions as they come with the interaction; always in a direct message."""
-    if interaction.guild_id is None:
-        return True
-    permissions = interaction.permissions
-    if isinstance(interaction.channel, discord.Thread):
-        return permissions.send_messages_in_threads
-    return permissions.send_messages
+    await answer_privately(
+        interaction, Needs.SPEAK, "/kill", lambda: stop_channel(interaction, temporal, typing)
+    )
 
 
 async def stop_channel(

@@ -11,11 +11,10 @@ import structlog
 from discord import app_commands
 from discord.app_commands import AppCommandError
 
+from bot.commands.answers import FAILED
 from bot.discord_faults import NETWORK_FAULTS, describe
 
 log = structlog.get_logger(__name__)
-
-FAILED = "Something went wrong with this command. The operator finds the reason in the log."
 
 
 class AnsweringTree(app_commands.CommandTree[discord.Client]):

@@ -11,10 +11,20 @@ from dataclasses import dataclass
 from text.mentions import neutralise
 from text.split import split_message
 from text.tables import render_tables
-from workflows.contracts.delivery import OutgoingKind, SendRequest, message_nonce
+from workflows.contracts.delivery import (
+    Outgoing,
+    OutgoingKind,
+    SendRequest,
+    message_nonce,
+    stop_button_id,
+)
+from workflows.contracts.tools import NoticeColour
 
+TITLE_LIMIT = 256
 EMBED_LIMIT = 4096
-"""Code points of an embed's description (Discord, resources/message)."""
+"""Code points of an embed's title and description (Discord, resources/message)."""
+
+NOTICES = frozenset({OutgoingKind.NOTICE, OutgoingKind.WORKING})
 
 
 @dataclass(frozen=True)
@@ -26,12 +36,27 @@ class Part:
     kind: OutgoingKind
     text: str
     nonce: str
+    title: str = ""
+    colour: NoticeColour = NoticeColour.INFO
+    mention_user_id: str | None = None
+    sticker_id: str | None = None
+    button_id: str | None = None
+    """Custom id of the Stop button below it."""
+
+    @property
+    def is_notice(self) -> bool:
+        return self.kind in NOTICES
 
 
 def parts_of(request: SendRequest) -> list[Part]:
-    """In sending order. Text of nothing but whitespace has no parts."""
-    return [
-        Part(
+    """In sending order. Text of nothing but whitespace has no parts, nor has a notice without a
+    word, nor a sticker without an id."""
+    return [part for outgoing in request.outgoing for part in _parts(request, outgoing)]
+
+
+def _parts(request: SendRequest, outgoing: Outgoing) -> list[Part]:
+    def part(index: int, text: str) -> Part:
+        return Part(
             ordinal=outgoing.ordinal,
             part=index,
             kind=outgoing.kind,
@@ -43,14 +68,28 @@ def parts_of(request: SendRequest) -> list[Part]:
                 outgoing.ordinal,
                 index,
             ),
+            title=" ".join(outgoing.title.split())[:TITLE_LIMIT],
+            colour=outgoing.colour,
+            mention_user_id=_snowflake(outgoing.mention_user_id),
+            sticker_id=_snowflake(outgoing.sticker_id),
+            button_id=_button(request) if outgoing.kind is OutgoingKind.WORKING else None,
         )
-        for outgoing in request.outgoing
-        for index, text in enumerate(_texts(outgoing.kind, outgoing.text))
-    ]
+
+    match outgoing.kind:
+        case OutgoingKind.STICKER:
+            sticker = part(0, outgoing.text)
+            return [sticker] if sticker.sticker_id is not None else []
+        case OutgoingKind.NOTICE | OutgoingKind.WORKING:
+            notice = part(0, outgoing.text.strip()[:EMBED_LIMIT].rstrip())
+            return [notice] if notice.title or notice.text else []
+        case OutgoingKind.TEXT:
+            texts = split_message(neutralise(render_tables(outgoing.text)))
+            return [part(index, text) for index, text in enumerate(texts)]
 
 
-def _texts(kind: OutgoingKind, text: str) -> list[str]:
-    if kind is OutgoingKind.NOTICE:
-        notice = text.strip()[:EMBED_LIMIT]
-        return [notice] if notice else []
-    return split_message(neutralise(render_tables(text)))
+def _button(request: SendRequest) -> str:
+    return stop_button_id(request.channel_id, request.trigger_message_id, request.persona_id)
+
+
+def _snowflake(given: str | None) -> str | None:
+    return given if given is not None and given.isascii() and given.isdecimal() else None

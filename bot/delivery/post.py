@@ -21,8 +21,9 @@ from typing import Any, TypeAlias
 
 import discord
 
-from bot.delivery.notices import plain_notice
+from bot.delivery.notices import mention, plain_notice
 from bot.delivery.parts import Part
+from bot.delivery.stop_view import stop_view
 from bot.discord_faults import (
     FILTER_CODES,
     INVALID_FORM,
@@ -36,8 +37,14 @@ from bot.discord_faults import (
     try_again,
 )
 from workflows.contracts.delivery import OutgoingKind, Refusal
+from workflows.contracts.tools import NoticeColour
 
-NOTICE_COLOUR = discord.Colour(0xE0A030)
+COLOURS = {
+    NoticeColour.INFO: discord.Colour(0x5B8DEF),
+    NoticeColour.SUCCESS: discord.Colour(0x3FA66B),
+    NoticeColour.AMBER: discord.Colour(0xE0A030),
+    NoticeColour.RED: discord.Colour(0xD9534F),
+}
 
 
 @dataclass(frozen=True)
@@ -81,7 +88,7 @@ async def post(
     except discord.HTTPException as error:
         if reply_to is not None and _is_about_the_reply(error):
             return await post(channel, part, mentions=mentions)
-        if part.kind is OutgoingKind.NOTICE and error.code == MISSING_PERMISSIONS:
+        if part.is_notice and error.code == MISSING_PERMISSIONS:
             return await _post_plain(channel, part, reply_to)
         return _judge(error)
     except NETWORK_FAULTS as error:
@@ -91,8 +98,16 @@ async def post(
 async def _post_plain(
     channel: discord.PartialMessageable, notice: Part, reply_to: str | None
 ) -> Outcome:
-    plain = replace(notice, kind=OutgoingKind.TEXT, text=plain_notice(notice.text))
-    return await post(channel, plain, reply_to, discord.AllowedMentions.none())
+    # Its text may name members, whom an embed would not have pinged.
+    text = plain_notice(notice.text, notice.title, notice.mention_user_id)
+    plain = replace(notice, kind=OutgoingKind.TEXT, text=text)
+    return await post(channel, plain, reply_to, _only(notice.mention_user_id))
+
+
+def _only(user_id: str | None) -> discord.AllowedMentions:
+    """Nobody is pinged but this one."""
+    users = [discord.Object(int(user_id))] if user_id is not None else False
+    return discord.AllowedMentions(everyone=False, roles=False, users=users, replied_user=False)
 
 
 async def _create(
@@ -101,19 +116,34 @@ async def _create(
     reply_to: str | None,
     mentions: discord.AllowedMentions | None,
 ) -> str:
-    options: dict[str, Any] = {"nonce": part.nonce, "mention_author": False}
-    if part.kind is OutgoingKind.NOTICE:
-        options["embed"] = discord.Embed(description=part.text, colour=NOTICE_COLOUR)
-    else:
-        options["content"] = part.text
+    options = _payload(part)
     if mentions is not None:
         options["allowed_mentions"] = mentions
     if reply_to is not None:
         options["reference"] = discord.MessageReference(
             message_id=int(reply_to), channel_id=channel.id, fail_if_not_exists=False
         )
-    message = await channel.send(**options)
+    message = await channel.send(nonce=part.nonce, mention_author=False, **options)
     return str(message.id)
+
+
+def _payload(part: Part) -> dict[str, Any]:
+    """What the message holds, as options of discord.py's `send`."""
+    options: dict[str, Any] = {}
+    if part.kind is OutgoingKind.STICKER:
+        options["stickers"] = [discord.Object(int(part.sticker_id or 0))]
+    elif part.is_notice:
+        options["embed"] = discord.Embed(
+            title=part.title or None, description=part.text or None, colour=COLOURS[part.colour]
+        )
+        if part.mention_user_id is not None:
+            options["content"] = mention(part.mention_user_id)
+            options["allowed_mentions"] = _only(part.mention_user_id)
+    else:
+        options["content"] = part.text
+    if part.button_id is not None:
+        options["view"] = stop_view(part.button_id)
+    return options
 
 
 def _is_about_the_reply(error: discord.HTTPException) -> bool:

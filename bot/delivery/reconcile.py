@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import discord
 
-from bot.delivery.notices import plain_notice
+from bot.delivery.notices import is_notice, plain_notice
 from bot.delivery.parts import Part
 from workflows.contracts.delivery import OutgoingKind, SendRequest, SentMessage
 
@@ -27,8 +27,11 @@ class Said:
 
     message_id: str
     kind: OutgoingKind
+    """TEXT, NOTICE (also one that the turn calls WORKING), or STICKER."""
     text: str
     reply_to: str | None = None
+    title: str = ""
+    sticker_ids: frozenset[str] = frozenset()
 
 
 def match(
@@ -56,9 +59,14 @@ def match(
 
 def _says(candidate: Said, part: Part) -> bool:
     said = candidate.text.strip()
-    if candidate.kind is part.kind:
-        return said == part.text.strip()
-    return part.kind is OutgoingKind.NOTICE and said == plain_notice(part.text)
+    if part.kind is OutgoingKind.STICKER:
+        return candidate.kind is part.kind and part.sticker_id in candidate.sticker_ids
+    if part.is_notice:
+        if candidate.kind is OutgoingKind.NOTICE:
+            return (candidate.title.strip(), said) == (part.title.strip(), part.text.strip())
+        plain = plain_notice(part.text, part.title, part.mention_user_id)
+        return candidate.kind is OutgoingKind.TEXT and said == plain
+    return candidate.kind is part.kind and said == part.text.strip()
 
 
 async def said_since(
@@ -90,8 +98,12 @@ def _own(messages: Iterable[discord.Message], own_id: int) -> Iterable[Said]:
             continue
         reference = message.reference
         reply_to = str(reference.message_id) if reference and reference.message_id else None
-        if message.content:
-            yield Said(str(message.id), OutgoingKind.TEXT, message.content, reply_to)
-        elif message.embeds and message.embeds[0].description:
-            notice = message.embeds[0].description
-            yield Said(str(message.id), OutgoingKind.NOTICE, notice, reply_to)
+        message_id, embeds = str(message.id), message.embeds
+        if message.stickers:
+            ids = frozenset(str(sticker.id) for sticker in message.stickers)
+            yield Said(message_id, OutgoingKind.STICKER, "", reply_to, sticker_ids=ids)
+        elif embeds and is_notice(message.content, has_embeds=True):
+            text, title = embeds[0].description or "", embeds[0].title or ""
+            yield Said(message_id, OutgoingKind.NOTICE, text, reply_to, title)
+        elif message.content:
+            yield Said(message_id, OutgoingKind.TEXT, message.content, reply_to)

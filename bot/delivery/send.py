@@ -10,6 +10,8 @@ What always holds:
   out is reported. A departing process finishes its message and leaves the rest to the next attempt;
 - a pause that Discord asked for is kept to by whichever attempt comes next;
 - text that Discord will not take is left out, and the turn says so once; the rest goes on;
+- a sticker that cannot be sent is logged, and nothing else changes: it neither refuses the turn nor
+  keeps anything waiting for long;
 - typing ends before the turn's last message (D52);
 - a refusal is a result, not a failure: it is logged with its code, remembered for admission, and
   the turn says nothing more here (D12, D41).
@@ -56,6 +58,8 @@ LONG_BATCH = 20_000
 """Code points. Cutting as many takes some 60 ms, and the gateway's heartbeat shares the event loop
 (D37); below that a hop to a thread costs more than it saves."""
 TURNS_REMEMBERED = 1000
+STICKER_ATTEMPTS = 3
+"""Attempts of this activity that a sticker may cost when Discord does not answer."""
 
 
 @dataclass
@@ -168,8 +172,11 @@ class SendActivities:
         reply_to, delivery.reply_to = delivery.reply_to, None
         request = delivery.request
         try:
+            if part.kind is OutgoingKind.STICKER:
+                await self._send_sticker(delivery, part, reply_to)
+                return
             outcome = await post(delivery.channel, part, reply_to)
-            if isinstance(outcome, Blocked):
+            if isinstance(outcome, Blocked) and part.kind is not OutgoingKind.WORKING:
                 outcome = await self._after_block(delivery, part, outcome, reply_to)
         except ApplicationError as error:
             if error.next_retry_delay is not None:
@@ -187,6 +194,27 @@ class SendActivities:
                 log.info("a message was deleted before it was acknowledged", nonce=part.nonce)
             case _:
                 pass
+
+    async def _send_sticker(self, delivery: _Delivery, sticker: Part, reply_to: str | None) -> None:
+        """Raises ApplicationError (retryable) while there are attempts left for it."""
+        try:
+            outcome = await post(delivery.channel, sticker, reply_to)
+        except ApplicationError as error:
+            if activity.info().attempt < STICKER_ATTEMPTS:
+                raise
+            reason = error.message
+        else:
+            if isinstance(outcome, Posted):
+                delivery.record(sticker, outcome.message_id)
+                return
+            reason = "deleted since" if isinstance(outcome, Vanished) else outcome.description
+        log.warning(
+            "a sticker could not be sent",
+            channel=delivery.request.channel_id,
+            sticker=sticker.sticker_id,
+            error=reason,
+        )
+        delivery.reply_to = reply_to  # the next message is the first one
 
     async def _after_block(
         self, delivery: _Delivery, part: Part, blocked: Blocked, reply_to: str | None

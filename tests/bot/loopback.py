@@ -230,6 +230,11 @@ class LoopbackDiscord:
             channel_id=channel_id,
             nonce=nonce,
             embeds=body.get("embeds", []),
+            components=body.get("components", []),
+            sticker_items=[
+                {"id": str(key), "name": "a sticker", "format_type": 1}
+                for key in body.get("sticker_ids", [])
+            ],
         )
         self.channels[channel_id].append(stored)
         return 200, stored

@@ -89,7 +89,7 @@ def test_what_it_asks_of_the_gateway() -> None:
     """D56, and no events that nothing here reads."""
     client = EverturnClient()
     wanted = {name for name, on in client.intents if on}
-    assert wanted == {"guilds", "guild_messages", "dm_messages", "message_content"}
+    assert wanted == {"guilds", "guild_messages", "dm_messages", "message_content", "expressions"}
     mentions = client.allowed_mentions
     assert mentions is not None
     assert mentions.to_dict() == {"parse": ["users"], "replied_user": True}

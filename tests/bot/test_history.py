@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,8 +15,10 @@ from bot.delivery.notices import plain_notice
 from bot.history import HistoryActivities
 from bot.typing_sessions import TypingSessions
 from tests.bot.loopback import BOT_ID, CHANNEL_ID, TRIGGER_ID, LoopbackDiscord, message, user
+from tests.bot.ports import table
 from tests.bot.waiting import until
 from workflows.contracts.history import ChannelHistory, HistoryRef, HistoryRequest
+from workflows.contracts.tools import REPORTED_PERMISSIONS
 
 
 class Blobs:
@@ -153,3 +156,88 @@ async def test_an_outage_is_tried_again(discord_api: LoopbackDiscord, reader: Re
         await reader.read()
     assert not raised.value.non_retryable
     await reader.typing.close()
+
+
+async def test_a_notice_that_pings_a_member_is_no_personas_voice(
+    discord_api: LoopbackDiscord, reader: Reader
+) -> None:
+    card = [{"type": "rich", "description": "a reminder could not be delivered"}]
+    discord_api.say("<@700000000000000001>", embeds=card)
+    discord_api.say("look: https://example.com", embeds=card)
+    _, history = await reader.read()
+    assert [m.content for m in history.messages] == ["look: https://example.com"]
+    await reader.typing.close()
+
+
+async def test_what_the_tools_need_is_in_the_history(
+    tmp_path: Path, activity_env: ActivityEnvironment
+) -> None:
+    """Behaviour 6.1, 11, 16: files by id, at most four reactions, the server's stickers, and what
+    the bot may do here."""
+    async with table(tmp_path) as at:
+        reader = Reader(at.client, activity_env)
+        file = {"filename": "notes.txt", "content_type": "text/plain", "data": "aGVsbG8="}
+        said = await at.say("", files=[file])
+        (spark,) = at.client.guilds[0].emojis
+        for emoji in (f"spark:{spark.id}", "👍", "🎉", "🔥", "👀"):
+            where = {"channel": "general", "message": said["id"]}
+            await at.control("POST", "/reactions", **where, member="Ben", emoji=emoji)
+
+        ref, history = await reader.read(channel_id=at.channel(), trigger_message_id=said["id"])
+        (message,) = history.messages
+        (info,) = message.files
+        assert (info.filename, info.content_type, info.size) == ("notes.txt", "text/plain", 5)
+        assert message.attachments == ["notes.txt"]
+        reactions = [(reaction.emoji, reaction.count) for reaction in message.reactions]
+        assert reactions == [("spark", 1), ("👍", 1), ("🎉", 1), ("🔥", 1)]
+        stickers = [(s.name, s.description, s.emotion) for s in history.stickers]
+        assert stickers[0] == ("wave", "A hand that waves hello", "👋")
+        assert {"view_channel", "send_messages", "add_reactions"} <= set(ref.own_permissions)
+        assert "manage_messages" not in ref.own_permissions
+
+        await at.control("POST", "/stickers", name="rain", emoji="🌧")
+        await until(lambda: len(at.client.guilds[0].stickers) == 3)
+        _, history = await reader.read(channel_id=at.channel("side talk"))
+        assert [sticker.name for sticker in history.stickers] == ["wave", "party", "rain"]
+
+        at.forbid("general", at.bot_id, "ADD_REACTIONS", "SEND_MESSAGES_IN_THREADS")
+        await at.settled("general")
+        for channel in ("general", "side talk"):
+            ref, _ = await reader.read(channel_id=at.channel(channel))
+            missing = {"add_reactions", "send_messages_in_threads"}
+            assert not missing & set(ref.own_permissions)
+        await reader.typing.close()
+
+
+async def test_who_may_read_the_channel_is_told(
+    tmp_path: Path, activity_env: ActivityEnvironment
+) -> None:
+    """D78: what is said in a private channel stays there, whoever brought the turn about."""
+    async with table(tmp_path) as at:
+        reader = Reader(at.client, activity_env)
+        at.forbid("random", at.guild, "VIEW_CHANNEL")
+        at.forbid("random", at.bot_id, allow=("VIEW_CHANNEL",))
+        await at.settled("random")
+        for channel, private in (("general", False), ("side talk", False), ("random", True)):
+            ref, _ = await reader.read(channel_id=at.channel(channel))
+            assert ref.is_private is private
+        await reader.typing.close()
+
+
+async def test_a_direct_message_has_its_own_permissions(
+    tmp_path: Path, activity_env: ActivityEnvironment
+) -> None:
+    """Its channel is asked for once, and never again."""
+    async with table(tmp_path) as at:
+        reader = Reader(at.client, activity_env)
+        said = await at.say(channel="dm:Ada")
+        for _ in range(2):
+            where = {"channel_id": said["channel"], "trigger_message_id": said["id"]}
+            ref, history = await reader.read(**where)
+            assert {"send_messages", "add_reactions", "attach_files"} <= set(ref.own_permissions)
+            assert not {"manage_messages", "create_public_threads"} & set(ref.own_permissions)
+            assert set(ref.own_permissions) <= set(REPORTED_PERMISSIONS)
+            assert history.stickers == []
+        asked = [line for line in at.requests() if line == f"GET /channels/{said['channel']}"]
+        assert len(asked) <= 1
+        await reader.typing.close()

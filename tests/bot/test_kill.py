@@ -15,7 +15,8 @@ from temporalio.client import (
 from temporalio.service import RPCError, RPCStatusCode
 
 from bot.client import EverturnClient
-from bot.commands import kill, tree
+from bot.commands import answers, kill
+from bot.commands.authorize import MAY_NOT_SPEAK
 from bot.commands.kill import add_kill
 from bot.typing_sessions import TypingSessions
 from tests.bot.loopback import (
@@ -210,19 +211,19 @@ async def test_what_nobody_foresaw_is_answered_too(
     """No "thinking…" for ever."""
     bot = Bot(client, discord_api, Channel(ValueError("a bug")))
     bot.interact()
-    assert await bot.answered() == tree.FAILED
+    assert await bot.answered() == answers.FAILED
 
 
 async def test_a_command_that_fails_before_it_is_acknowledged_is_answered(
     client: EverturnClient, discord_api: LoopbackDiscord, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(interaction: object) -> bool:
+    def broken(*_: object) -> str | None:
         raise ValueError("a bug")
 
-    monkeypatch.setattr(kill, "may_speak", broken)
+    monkeypatch.setattr(answers, "authorize", broken)
     bot = Bot(client, discord_api, Channel(KillOutcome()))
     bot.interact()
-    assert await bot.answered() == tree.FAILED
+    assert await bot.answered() == answers.FAILED
 
 
 async def test_an_acknowledgement_whose_answer_was_lost_is_followed_up(
@@ -291,5 +292,5 @@ async def test_who_may_speak_may_stop(
     channel = Channel(KillOutcome(stopped=True))
     bot = Bot(client, discord_api, channel)
     bot.interact(channel_id=channel_id, permissions=permissions)
-    assert await bot.answered() == (kill.STOPPED if allowed else kill.MAY_NOT_SPEAK)
+    assert await bot.answered() == (kill.STOPPED if allowed else MAY_NOT_SPEAK)
     assert bool(channel.asked) is allowed

@@ -9,7 +9,7 @@ import pytest
 
 from bot.admission import ChannelKind, MessageFacts, Reason, ReplyTarget, admit
 from bot.client import EverturnClient
-from bot.normalise import facts_of, incoming_of
+from bot.normalise import facts_of, incoming_of, is_private
 from tests.bot import loopback
 from tests.bot.loopback import (
     APPLICATION_ID,
@@ -140,7 +140,7 @@ async def test_what_the_channel_is_told_in_a_server(
     heard = received(client, "nova hi", channel_id=channel_id, mentions=[ME])
     admission = admit(facts_of(heard, me, recently_refused=False), ())
     incoming = incoming_of(heard, admission, application_id=int(APPLICATION_ID), me=me)
-    assert incoming.model_dump() == {
+    assert incoming.model_dump(exclude_defaults=True) == {
         "application_id": APPLICATION_ID,
         "channel_id": channel_id,
         "message_id": "1000000000000000005",
@@ -150,12 +150,28 @@ async def test_what_the_channel_is_told_in_a_server(
         "guild_id": GUILD_ID,
         "guild_name": "My Server",
         "channel_name": name,
-        "is_dm": False,
-        "is_thread": is_thread,
+        **({"is_thread": True} if is_thread else {}),
         "bot_user_id": BOT_ID,
-        "persona_ids": [],
-        "surface_errors": True,
     }
+
+
+@pytest.mark.parametrize("channel_id", [CHANNEL_ID, THREAD_ID])
+async def test_a_channel_that_not_everybody_reads_is_private(
+    client: EverturnClient, channel_id: str
+) -> None:
+    """D78. What the cache does not hold counts as private."""
+
+    def private() -> bool:
+        return is_private(received(client, channel_id=channel_id).channel)
+
+    assert private()
+    joined(client)
+    assert not private()
+    joined(client, everyone=SEND)
+    assert private()
+    hidden = {"id": GUILD_ID, "type": 0, "allow": "0", "deny": str(VIEW)}
+    joined(client, overwrites=[hidden])
+    assert private()
 
 
 async def test_what_the_channel_is_told_in_a_direct_message(client: EverturnClient) -> None:

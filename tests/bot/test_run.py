@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from temporalio import workflow
+from temporalio import activity, workflow
 from temporalio.client import Client, WorkflowHandle
 from temporalio.common import RetryPolicy
 from temporalio.contrib.pydantic import pydantic_data_converter
@@ -19,7 +19,7 @@ from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
 from bot.config import BotConfig
 from bot.errors import BotStartError
-from bot.run import run_bot
+from bot.run import ToolActivities, no_tools, run_bot
 from storage import Storage
 from tests.bot.loopback import (
     APPLICATION_ID,
@@ -36,7 +36,9 @@ from worker.dev_server import temporal_binary
 from workflows.contracts.attributes import SEARCH_ATTRIBUTES
 from workflows.contracts.base import channel_workflow_id, discord_queue
 from workflows.contracts.delivery import SEND_SEGMENTS, Outgoing, SendRequest, SendResult
+from workflows.contracts.discord_port import DiscordPort
 from workflows.contracts.invocation import ENQUEUE_SIGNAL
+from workflows.contracts.tools import RUN_TOOL, ToolContext, ToolRequest, ToolResult
 
 
 @workflow.defn
@@ -57,6 +59,22 @@ class Deliver:
         )
 
 
+@workflow.defn
+class CallTool:
+    """One call of a tool that needs Discord, as a turn makes it."""
+
+    @workflow.run
+    async def run(self, request: ToolRequest) -> ToolResult:
+        return await workflow.execute_activity(
+            RUN_TOOL.name,
+            request,
+            result_type=ToolResult,
+            task_queue=discord_queue(APPLICATION_ID),
+            start_to_close_timeout=timedelta(seconds=30),
+            retry_policy=RetryPolicy(maximum_attempts=1),
+        )
+
+
 class Personas:
     """None at first: the worker that brings them starts beside the bot."""
 
@@ -72,17 +90,27 @@ class Personas:
 class Stored:
     def __init__(self) -> None:
         self.personas = Personas()
+        self.configs = None
 
 
 class Running:
     """A bot that runs, and the switch to stop it."""
 
-    def __init__(self, config: BotConfig, temporal: Client) -> None:
+    def __init__(
+        self, config: BotConfig, temporal: Client, tool_activities: ToolActivities = no_tools
+    ) -> None:
         self.stop = asyncio.Event()
         self.ready = 0
         self.stored = Stored()
         self.task = asyncio.create_task(
-            run_bot(config, temporal, cast(Storage, self.stored), self.stop, self._on_ready)
+            run_bot(
+                config,
+                temporal,
+                cast(Storage, self.stored),
+                self.stop,
+                self._on_ready,
+                tool_activities,
+            )
         )
 
     def _on_ready(self) -> None:
@@ -165,6 +193,46 @@ async def test_from_login_to_stop(
     assert discord_api.contents() == ["one", "two"]
     assert len(result.sent) == 2
     assert bot.ready == 1
+
+
+async def test_tools_run_on_the_discord_queue_and_end_before_it(
+    discord_api: LoopbackDiscord, config: BotConfig, temporal: Client
+) -> None:
+    """Behaviour 16, T25: the bot runs what needs Discord, and a stop waits for it."""
+    discord_api.guilds = [guild()]
+    begun, go_on = asyncio.Event(), asyncio.Event()
+
+    def tool_activities(port: DiscordPort) -> list[Any]:
+        @activity.defn(name=RUN_TOOL.name)
+        async def run_tool(request: ToolRequest) -> ToolResult:
+            (channel,) = await port.find_channels(GUILD_ID, "general")
+            begun.set()
+            await go_on.wait()
+            return ToolResult(call_id=request.call_id, name=request.name, success=True).model_copy(
+                update={"content": channel.id}
+            )
+
+        return [run_tool]
+
+    bot = Running(config, temporal, tool_activities)
+    await until(lambda: bot.ready, seconds=15)
+    async with Worker(
+        temporal,
+        task_queue="calls",
+        workflows=[CallTool],
+        workflow_runner=UnsandboxedWorkflowRunner(),
+    ):
+        context = ToolContext(turn_id="t1")
+        request = ToolRequest(call_id="1", name="probe", arguments="{}", context=context)
+        call = await temporal.start_workflow(CallTool.run, request, id="call", task_queue="calls")
+        await asyncio.wait_for(begun.wait(), 15)
+        bot.stop.set()
+        await asyncio.sleep(0.1)
+        assert not bot.task.done()
+        go_on.set()
+        result = await call.result()
+        await bot.end()
+    assert (result.success, result.content) == (True, CHANNEL_ID)
 
 
 async def test_a_refusal_for_good_ends_the_run(

@@ -9,6 +9,7 @@ import pytest
 from temporalio.client import Client
 
 from bot.client import EverturnClient
+from bot.commands.config import ConfigStore, add_config
 from bot.commands.kill import add_kill
 from bot.commands.sync import (
     MAX_CHARACTERS,
@@ -25,6 +26,7 @@ from tests.bot.loopback import LoopbackDiscord
 def commanded(client: EverturnClient) -> EverturnClient:
     typing = TypingSessions(lambda channel_id: client.http.send_typing(int(channel_id)))
     add_kill(client, cast(Client, None), typing)
+    add_config(client, cast(ConfigStore, None))
     return client
 
 
@@ -33,7 +35,7 @@ async def test_it_writes_once_and_then_only_what_has_changed(
 ) -> None:
     """D74."""
     assert await sync_commands(commanded)
-    assert [command["name"] for command in discord_api.commands] == ["kill"]
+    assert [command["name"] for command in discord_api.commands] == ["kill", "config", "personal"]
     discord_api.requests.clear()
     assert not await sync_commands(commanded)
     assert discord_api.calls() == ["GET commands"]

@@ -1,0 +1,67 @@
+"""`/personal`: a member's own settings, on every server and in direct messages."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Literal
+
+from discord import app_commands
+
+from bot.commands.config.changes import changed
+from bot.commands.config.desk import Calling, Desk
+from bot.commands.config.server import known_zone, suggest_zones
+from bot.commands.config.shown import show_user
+from bot.commands.config.triggers import OnOff
+from bot.commands.config.zones import zone_named, zones
+from storage.config import UserConfig
+
+
+class PersonalCommands(app_commands.Group):
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(name="personal", description="Your own settings, wherever you are")
+        self._desk = desk
+
+    @app_commands.command(description="Show your settings")
+    async def show(self, calling: Calling) -> None:
+        await self._desk.show_own(calling, show_user)
+
+    @app_commands.command(description="Whether tools are offered to you only when asked for")
+    @app_commands.describe(state="Follow: as the server has it")
+    async def deliberate(self, calling: Calling, state: Literal["follow", "on", "off"]) -> None:
+        await self._desk.change_own(
+            calling,
+            lambda config: changed(config, ("deliberate",), state),
+            f"Deliberate tool mode for you: {state}.",
+        )
+
+    @app_commands.command(description="Your time zone, for reminders")
+    @app_commands.describe(zone="Such as Europe/Lisbon; without it, that of the server")
+    async def timezone(self, calling: Calling, zone: str | None = None) -> None:
+        def change(config: UserConfig) -> UserConfig:
+            return changed(config, ("timezone",), None if zone is None else known_zone(zone))
+
+        await asyncio.to_thread(zones)
+        told = "that of the server" if zone is None else zone_named(zone)
+        await self._desk.change_own(calling, change, f"Your time zone is {told}.")
+
+    @timezone.autocomplete("zone")
+    async def _zones(self, calling: Calling, typed: str) -> list[app_commands.Choice[str]]:
+        return await suggest_zones(typed)
+
+    @app_commands.command(description="What personas may remember of you")
+    @app_commands.describe(level="None: no limits. Partial: no memories. Full: nothing at all")
+    async def privacy(self, calling: Calling, level: Literal["none", "partial", "full"]) -> None:
+        await self._desk.change_own(
+            calling,
+            lambda config: changed(config, ("privacy",), level),
+            f"Your privacy level is {level}.",
+        )
+
+    @app_commands.command(name="other-servers", description="Bring short-term memory along")
+    @app_commands.describe(state="On: what was said on other servers may be recalled here")
+    async def other_servers(self, calling: Calling, state: OnOff) -> None:
+        await self._desk.change_own(
+            calling,
+            lambda config: changed(config, ("short_term_from_other_servers",), state == "on"),
+            f"Short-term memory from other servers is {state} for you.",
+        )

@@ -1,0 +1,213 @@
+"""One rule for every way in (D75): messages, commands, buttons and completions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import pytest
+from temporalio.client import Client, WorkflowExecutionStatus
+
+from bot.client import EverturnClient, Intake
+from bot.commands.authorize import (
+    MAY_NOT_MANAGE,
+    MAY_NOT_SPEAK,
+    NOT_A_MEMBER,
+    Caller,
+    Needs,
+    authorize,
+)
+from bot.commands.config import add_config
+from bot.commands.kill import add_kill
+from bot.commands.stop_button import add_stop_button
+from bot.dispatch import Dispatcher
+from bot.personas import PersonaDirectory
+from bot.refusals import RefusalMemory
+from bot.typing_sessions import TypingSessions
+from storage.config import ServerConfig, UserConfig
+from tests.bot.interactions import (
+    ADMINISTRATOR,
+    AUTOCOMPLETE,
+    COMMAND,
+    COMPONENT,
+    MANAGE_GUILD,
+    SEND,
+    SEND_IN_THREADS,
+    answered,
+    command,
+    interaction,
+    press,
+)
+from tests.bot.loopback import (
+    CHANNEL_ID,
+    DM_ID,
+    GUILD_ID,
+    THREAD_ID,
+    TRIGGER_ID,
+    Json,
+    LoopbackDiscord,
+    guild,
+    message,
+    user,
+)
+from tests.bot.test_personas import Persona, Source
+from tests.bot.waiting import until
+from workflows.contracts.delivery import stop_button_id
+from workflows.contracts.invocation import KillOutcome
+
+SECRET = "a phrase of this server's"
+
+
+@dataclass
+class World:
+    """What may be reached, and what was."""
+
+    touched: list[str] = field(default_factory=list)
+
+    # Temporal, as far as the commands use it
+    def get_workflow_handle(self, workflow_id: str) -> World:
+        return self
+
+    async def execute_update(self, *_: Any, **__: Any) -> KillOutcome:
+        self.touched.append("kill")
+        return KillOutcome(stopped=True)
+
+    status = WorkflowExecutionStatus.RUNNING
+
+    async def describe(self, **_: Any) -> World:
+        return self
+
+    async def cancel(self, **_: Any) -> None:
+        self.touched.append("cancel")
+
+    # the store
+    async def server(self, server_key: str) -> ServerConfig:
+        self.touched.append(server_key)
+        triggers = {"triggers": {"search": [SECRET]}}
+        return ServerConfig.model_validate({"deliberate": triggers})
+
+    async def change_server(self, server_key: str, change: Any) -> ServerConfig:
+        return change(await self.server(server_key))
+
+    async def user(self, user_id: str) -> UserConfig:
+        self.touched.append(user_id)
+        return UserConfig()
+
+    async def change_user(self, user_id: str, change: Any) -> UserConfig:
+        return change(await self.user(user_id))
+
+    # the dispatcher
+    def submit(self, incoming: Any) -> None:
+        self.touched.append("message")
+
+
+class Bot:
+    def __init__(self, client: EverturnClient, personas: PersonaDirectory) -> None:
+        self.client, self.world = client, World()
+        typing = TypingSessions(lambda channel_id: client.http.send_typing(int(channel_id)))
+        temporal = cast(Client, self.world)
+        add_kill(client, temporal, typing)
+        add_stop_button(client, temporal, typing)
+        add_config(client, self.world)
+        dispatcher = cast(Dispatcher, self.world)
+        client.take_messages(Intake(personas, RefusalMemory(), dispatcher))
+        client._connection._add_guild_from_data(guild())  # type: ignore[arg-type]
+
+    def interact(self, kind: int, data: Json, shown: Json | None = None, **options: Any) -> None:
+        body = interaction(kind, data, **options) | ({"message": shown} if shown else {})
+        self.client._connection.parse_interaction_create(body)  # type: ignore[arg-type]
+
+    def way(self, name: str, **options: Any) -> None:
+        channel_id = options.get("channel_id", CHANNEL_ID)
+        if name == "button":
+            data, shown = press(stop_button_id(channel_id, TRIGGER_ID, 3))
+            self.interact(COMPONENT, data, shown, **options)
+        elif name == "completion":
+            data = command("config trigger remove", "phrase", target="search", phrase="")
+            self.interact(AUTOCOMPLETE, data, **options)
+        else:
+            self.interact(COMMAND, command(name), **options)
+
+
+@pytest.fixture
+async def bot(client: EverturnClient) -> Bot:
+    source = Source()
+    source.rows = {None: [Persona(1, "Nova")]}
+    personas = PersonaDirectory(source)
+    await personas.refresh()
+    return Bot(client, personas)
+
+
+WAYS = {
+    "kill": Needs.SPEAK,
+    "button": Needs.SPEAK,
+    "config show": Needs.MANAGE,
+    "config trigger list": Needs.MANAGE,
+    "completion": Needs.MANAGE,
+    "personal show": Needs.OWN,
+}
+
+CALLERS: list[tuple[dict[str, Any], set[Needs]]] = [
+    ({"permissions": 0}, {Needs.OWN}),
+    ({"permissions": SEND}, {Needs.SPEAK, Needs.OWN}),
+    ({"permissions": MANAGE_GUILD}, {Needs.MANAGE, Needs.OWN}),
+    ({"permissions": SEND | MANAGE_GUILD}, set(Needs)),
+    ({"permissions": ADMINISTRATOR}, set(Needs)),
+    ({"permissions": SEND, "channel_id": THREAD_ID}, {Needs.OWN}),
+    ({"permissions": SEND_IN_THREADS, "channel_id": THREAD_ID}, {Needs.SPEAK, Needs.OWN}),
+    ({"channel_id": DM_ID}, set(Needs)),
+    ({"permissions": ADMINISTRATOR, "author": user("42", bot=True)}, set()),
+]
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(("caller", "may"), CALLERS, ids=range(len(CALLERS)))
+async def test_every_way_in_asks_the_same_rule(
+    discord_api: LoopbackDiscord, bot: Bot, way: str, caller: dict[str, Any], may: set[Needs]
+) -> None:
+    """D75: whoever may not is told so and reaches nothing; a completion shows nothing."""
+    bot.way(way, **caller)
+    answer = await answered(discord_api)
+    allowed = WAYS[way] in may
+    assert bool(bot.world.touched) is allowed
+    if way == "completion":
+        assert [choice["value"] for choice in answer["choices"]] == ([SECRET] if allowed else [])
+        return
+    said = answer.get("content")
+    assert (said in (MAY_NOT_SPEAK, MAY_NOT_MANAGE, NOT_A_MEMBER)) is not allowed
+
+
+async def test_a_message_asks_the_same_rule(bot: Bot, monkeypatch: pytest.MonkeyPatch) -> None:
+    """D75: wired from `on_message`; who has spoken here may speak, a bot never does."""
+    asked: list[Needs] = []
+
+    def noted(caller: Caller, needs: Needs) -> str | None:
+        asked.append(needs)
+        return authorize(caller, needs)
+
+    monkeypatch.setattr("bot.client.authorize", noted)
+    member = {"roles": [], "joined_at": "2026-01-01T00:00:00+00:00", "flags": 0}
+    said: Json = {"guild_id": GUILD_ID, "member": member}
+    for number, author in enumerate([user("42", bot=True), user()]):
+        data = message(str(number + 1), "nova?", author=author, **said)
+        bot.client._connection.parse_message_create(data)  # type: ignore[arg-type]
+    await until(lambda: len(asked) == 2)
+    assert asked == [Needs.SPEAK, Needs.SPEAK]
+    assert bot.world.touched == ["message"]
+
+
+async def test_a_message_that_the_rule_refuses_starts_nothing(
+    bot: Bot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Caller] = []
+
+    def refuse(caller: Caller, needs: Needs) -> str:
+        asked.append(caller)
+        return "no"
+
+    monkeypatch.setattr("bot.client.authorize", refuse)
+    member = {"roles": [], "joined_at": "2026-01-01T00:00:00+00:00", "flags": 0}
+    data = message("1", "nova?", guild_id=GUILD_ID, member=member)
+    bot.client._connection.parse_message_create(data)  # type: ignore[arg-type]
+    await until(lambda: asked)
+    assert bot.world.touched == []
