@@ -1,12 +1,23 @@
-"""What is recorded when a turn is over (behaviour 6.9)."""
+"""What is recorded when a turn is over (behaviour 6.9).
+
+In order: short-term memory, then what was used, then the record of the turn. A failure of the first
+two is logged and changes nothing else. All of it is idempotent by turn.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+
 from temporalio import activity
 
-from storage import Storage
+from storage import StmEntry, Storage
+from storage.config import Privacy
+from workflows.contracts.base import server_key
 from workflows.contracts.delivery import Nothing
 from workflows.contracts.effects import FINISH_TURN, FinishRequest
+from workflows.contracts.generation import StreamStatus
+from workflows.contracts.invocation import Origin
 
 
 class EffectsActivities:
@@ -16,5 +27,51 @@ class EffectsActivities:
     @activity.defn(name=FINISH_TURN.name)
     async def finish_turn(self, request: FinishRequest) -> Nothing:
         """Idempotent by turn; what the turn consumed has been booked by its model calls."""
+        await _attempt("short-term memory", self._remember, request)
+        await _attempt("tool counters", self._count_tools, request)
         await self._storage.turns.finish(request)
         return Nothing()
+
+    async def _remember(self, request: FinishRequest) -> None:
+        """Keep what was said, for the persona's other conversations (behaviour 7.1)."""
+        if not request.reply_text.strip() or request.status is StreamStatus.STOPPED_BY_USER:
+            return
+        if (await self._storage.configs.user(request.user_id)).privacy is Privacy.FULL:
+            return
+        now = datetime.now(UTC)
+        entries: list[StmEntry] = []
+        # what brought a synthetic turn about was nobody's utterance
+        if request.origin is Origin.MESSAGE and request.user_text.strip():
+            entries.append(_entry(request.user_name, request.user_text, False, now))
+        entries.append(_entry(request.persona_name, request.reply_text, True, now))
+        await self._storage.short_term.capture(
+            turn_id=request.turn_id,
+            server_key=server_key(request.guild_id, request.user_id),
+            user_id=request.user_id,
+            persona_id=request.persona_id,
+            channel_id=request.channel_id,
+            channel_name=request.channel_name,
+            is_private=request.is_dm or request.is_private,
+            entries=entries,
+        )
+
+    async def _count_tools(self, request: FinishRequest) -> None:
+        if request.is_dm or not request.tools_succeeded:
+            return
+        await self._storage.counters.tools_used(
+            request.turn_id, server_key(request.guild_id, request.user_id), request.tools_succeeded
+        )
+
+
+def _entry(author: str, text: str, is_persona: bool, at: datetime) -> StmEntry:
+    return StmEntry(author=author, text=text.strip(), is_persona=is_persona, at=at)
+
+
+async def _attempt(
+    effect: str, work: Callable[[FinishRequest], Awaitable[None]], request: FinishRequest
+) -> None:
+    try:
+        await work(request)
+    except Exception as error:
+        # without the error's own words, which may quote what was said
+        activity.logger.warning("%s of a turn: not recorded (%s)", effect, type(error).__name__)

@@ -28,9 +28,9 @@ class PlanningActivities:
     async def plan_turns(self, invocation: ChatIncoming) -> TurnPlan:
         """One query, so that it can run as a local activity.
 
-        The order is that of `persona_ids`, each at most once; ids that do not live in this server
-        are left out, and with none left the main persona answers. The plan is empty only where no
-        persona exists.
+        A persona that was selected answers alone. Else the order is that of `persona_ids`, each at
+        most once; ids that do not live in this server are left out, and with none left the main
+        persona answers. The plan is empty only where no persona exists.
         """
         here = await self._storage.personas.all(invocation.guild_id)
         if not here:
@@ -40,6 +40,8 @@ class PlanningActivities:
             return TurnPlan()
         by_id = {persona.id: persona for persona in here}
         addressed = [by_id[id_] for id_ in dict.fromkeys(invocation.persona_ids) if id_ in by_id]
+        if invocation.selected_persona_id in by_id:
+            addressed = [by_id[invocation.selected_persona_id]]
         main = [persona for persona in here if persona.is_main]
         return TurnPlan(
             turns=[

@@ -19,12 +19,16 @@ def author_label(name: str) -> str:
     Display names are free text, and one that contains a line break or a colon could otherwise
     speak for somebody else.
     """
-    visible = "".join(
+    visible = name if name.isprintable() else _visible(name)
+    return " ".join(visible.translate(_REPLACED).split()) or NAMELESS
+
+
+def _visible(name: str) -> str:
+    return "".join(
         " " if character.isspace() else character
         for character in name
         if character.isspace() or unicodedata.category(character) not in {"Cc", "Cf", "Co", "Cs"}
     )
-    return " ".join(visible.translate(_REPLACED).split()) or NAMELESS
 
 
 def alias_of(label: str) -> str:
@@ -38,12 +42,19 @@ def author_labels(messages: Iterable[HistoryMessage], persona_name: str) -> dict
     The newest name counts. Somebody who bears the persona's own name is marked, so that the
     persona does not take their words for its own.
     """
-    labels: dict[str, str] = {}
+    newest: dict[str, HistoryMessage] = {}
     for message in messages:
-        if message.is_self:
-            continue
-        label = author_label(message.author_name)
-        if alias_of(label) == alias_of(author_label(persona_name)):
-            label += " (another bot)" if message.is_bot else " (a member)"
-        labels[message.author_id] = label
-    return labels
+        if not message.is_self:
+            newest[message.author_id] = message
+    return {
+        author_id: label_beside(persona_name, message.author_name, is_bot=message.is_bot)
+        for author_id, message in newest.items()
+    }
+
+
+def label_beside(persona_name: str, name: str, *, is_bot: bool = False) -> str:
+    """The label of somebody called `name` in a conversation with the persona."""
+    label = author_label(name)
+    if alias_of(label) == alias_of(author_label(persona_name)):
+        label += " (another bot)" if is_bot else " (a member)"
+    return label

@@ -14,6 +14,9 @@ that today's chat models commonly have."""
 MESSAGE_OVERHEAD = 12
 """Tokens for the author's name, the separators, and a message's share of date spacers."""
 
+FILE_OVERHEAD = 5
+"""Tokens of a file's `media_N` and what stands around it."""
+
 _WIDE = re.compile(
     "[\u1100-\u11ff\u2e80-\ud7ff\uf900-\ufaff\ufe30-\ufe4f\uff00-\uffef\U0001f000-\U0003ffff]"
 )
@@ -55,5 +58,6 @@ def trim(messages: Sequence[HistoryMessage], trigger_id: str, budget: int) -> li
 
 
 def _cost(message: HistoryMessage) -> int:
-    attachments = sum(estimate_tokens(name) + 1 for name in message.attachments)
-    return MESSAGE_OVERHEAD + estimate_tokens(message.content) + attachments
+    attachments = sum(estimate_tokens(name) + FILE_OVERHEAD for name in message.attachments)
+    indents = -(-message.content.count("\n") // 2)  # two spaces at the start of a line
+    return MESSAGE_OVERHEAD + estimate_tokens(message.content) + indents + attachments

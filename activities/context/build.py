@@ -5,43 +5,70 @@ It needs only the database and a few milliseconds, so it may run as a local acti
 
 from __future__ import annotations
 
-import asyncio
 import time
+from collections.abc import Callable
+from datetime import UTC, datetime
 
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
 from activities.context.budget import estimate_tokens
-from activities.context.compose import compose, tokens_of
+from activities.context.compose import compose, conversation, tokens_of
+from activities.context.offer import make_offer
+from activities.context.sources import read_sources
+from activities.tools.registry import ToolRegistry
 from storage import BlobMissing, PersonaMissing, Storage
-from workflows.contracts.context import BUILD_CONTEXT, ContextRef, ContextRequest
-from workflows.contracts.history import ChannelHistory
+from workflows.contracts.context import BUILD_CONTEXT, ContextRef, ContextRequest, NoticeStyle
+
+
+def _clock() -> datetime:
+    return datetime.now(UTC)
 
 
 class ContextActivities:
-    def __init__(self, storage: Storage) -> None:
+    def __init__(
+        self,
+        storage: Storage,
+        registry: ToolRegistry,
+        clock: Callable[[], datetime] = _clock,
+    ) -> None:
         self._storage = storage
+        self._registry = registry
+        self._clock = clock
 
     @activity.defn(name=BUILD_CONTEXT.name)
     async def build_context(self, request: ContextRequest) -> ContextRef:
-        """From a stored `ChannelHistory` to a stored `ContextDocument`.
+        """From a stored `ChannelHistory` to a stored `ContextDocument`, and the tools of the turn.
 
-        Idempotent: repeated, it yields the same id. A history or persona that is gone is an error
-        that no attempt mends; any other StorageError may pass and is retried.
+        A history or persona that is gone is an error that no attempt mends; any other StorageError
+        may pass and is retried.
         """
         started = time.perf_counter()
         try:
-            persona, history = await asyncio.gather(
-                self._storage.personas.get(request.persona_id),
-                self._storage.blobs.get_model(request.history_id, ChannelHistory),
-            )
+            sources = await read_sources(self._storage, request, self._clock())
         except (BlobMissing, PersonaMissing) as error:
             raise ApplicationError(
                 str(error), type=type(error).__name__, non_retryable=True
             ) from None
-        document = compose(request, persona, history)
+        messages = conversation(request, sources.history)
+        offer = make_offer(request, sources, messages, self._registry)
+        document = compose(request, sources, messages, offer)
+        if offer.situation.has_files and not document.media:
+            # the files stand in messages that no longer fit: nothing is left to be opened
+            shown = {ref.message_id for ref in document.refs}
+            kept = [message for message in messages if message.id in shown]
+            offer = make_offer(request, sources, kept, self._registry)
+            document = compose(request, sources, messages, offer)
+        server = sources.server
         return ContextRef(
             context_id=await self._storage.blobs.put_model("context", document),
+            tools=offer.tools,
+            situation=offer.situation,
+            retain_for=server.deliberate.context_turns if offer.tools.deliberate else 0,
+            notices=NoticeStyle(server.notices.tool_notices),
+            log_channel_id=(
+                None if request.invocation.is_dm else server.notices.thought_log_channel_id
+            ),
             items=len(document.items),
             tokens_estimate=estimate_tokens(document.system) + tokens_of(document.items),
             build_ms=(time.perf_counter() - started) * 1000,

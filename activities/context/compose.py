@@ -2,63 +2,193 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from activities.context.authors import author_label, author_labels
+from activities.context.authors import author_label, author_labels, label_beside
 from activities.context.budget import CONTEXT_BUDGET, MESSAGE_OVERHEAD, estimate_tokens, trim
 from activities.context.dialogue import dialogue
 from activities.context.directives import reply_directive
-from activities.context.document import ContextDocument, ContextItem
-from activities.context.participants import participants_note
+from activities.context.document import ContextBasis, ContextDocument, ContextItem, Person
+from activities.context.macros import expand
+from activities.context.memories import server_memories
+from activities.context.offer import Offer
+from activities.context.participants import Known, participants_note
+from activities.context.references import media_refs, message_refs
+from activities.context.short_term import (
+    block_depth,
+    insert_at_depth,
+    memory_block,
+    nudge,
+    visible_elsewhere,
+)
+from activities.context.sources import Sources
+from activities.context.stickers import sticker_list
+from activities.context.summons import summons
 from activities.context.system_prompt import place, system_prompt
 from activities.context.trigger import with_trigger
-from storage import Persona
+from workflows.contracts.base import server_key
 from workflows.contracts.context import ContextRequest
-from workflows.contracts.history import ChannelHistory
+from workflows.contracts.history import ChannelHistory, HistoryMessage
+from workflows.contracts.invocation import ChatIncoming
+from workflows.contracts.tools import SELECT_STICKER, UPDATE_SHORT_TERM_MEMORY
 
 NO_TEXT = "(no text)"
 """Stands for a trigger without text and files, such as a sticker: it is to be answered as well."""
 
 
+def conversation(request: ContextRequest, history: ChannelHistory) -> list[HistoryMessage]:
+    """The messages of the turn, oldest first, its trigger among them and never without words."""
+    trigger_id = request.invocation.message_id
+    return [
+        message.model_copy(update={"content": NO_TEXT})
+        if message.id == trigger_id and not message.content.strip() and not message.attachments
+        else message
+        for message in with_trigger(
+            history.messages, request.invocation, is_queued=request.is_queued
+        )
+    ]
+
+
 def compose(
     request: ContextRequest,
-    persona: Persona,
-    history: ChannelHistory,
+    sources: Sources,
+    messages: Sequence[HistoryMessage],
+    offer: Offer,
     budget: int = CONTEXT_BUDGET,
 ) -> ContextDocument:
-    """Rules, persona and place; participants; the conversation as far as it fits; a directive for
-    a queued turn.
+    """Rules, persona, place, memories and stickers; participants; the conversation as far as it
+    fits, with short-term memory at its depth; and what is to be done, where no message says it.
 
-    `budget` is in tokens. What does not grow with the conversation is always in; of the
-    conversation the newest stays.
+    `messages` comes from `conversation`. `budget` is in tokens. What does not grow with the
+    conversation is always in; of the conversation the newest stays.
     """
     invocation = request.invocation
-    messages = with_trigger(history.messages, invocation, is_queued=request.is_queued)
-    trigger = next(m for m in messages if m.id == invocation.message_id)
-    if not trigger.content.strip() and not trigger.attachments:
-        answered = trigger.model_copy(update={"content": NO_TEXT})
-        messages = [answered if m is trigger else m for m in messages]
-        trigger = answered
-
+    persona = sources.persona
+    trigger = next((m for m in messages if m.id == invocation.message_id), None)
     labels = author_labels(messages, persona.name)
-    system = system_prompt(persona.name, persona.prompt, place(invocation))
+    if invocation.author_id and invocation.author_id not in labels:
+        labels[invocation.author_id] = label_beside(persona.name, invocation.author_name)
+
+    system = _system(request, sources, messages, offer, labels)
     opening = ContextItem(
         role="user",
-        text=participants_note(labels, persona.name, invocation.bot_user_id, trigger.created_at),
+        text=participants_note(
+            labels,
+            persona.name,
+            invocation.bot_user_id,
+            trigger.created_at if trigger else sources.now,
+            Known(
+                memories=sources.personal,
+                answered_id=invocation.author_id,
+                reminders=sources.reminders,
+                channel_name="" if invocation.is_dm else invocation.channel_name,
+                zone=sources.user.timezone or sources.server.timezone,
+            ),
+        ),
     )
-    closing = []
-    if request.is_queued:
-        author = labels.get(trigger.author_id) or author_label(trigger.author_name)
-        closing = [ContextItem(role="user", text=reply_directive(author, trigger.content))]
+    closing = _closing(request, sources, trigger, labels)
 
-    fixed = estimate_tokens(system) + tokens_of([opening, *closing])
-    kept = trim(messages, trigger.id, budget - fixed)
+    left = budget - estimate_tokens(system) - tokens_of([opening, *closing])
+    kept = trim(messages, invocation.message_id, left)
+    remembered = _short_term(request, sources, offer, kept)
+    if remembered:
+        left -= tokens_of(item for _, item in remembered)
+        kept = trim(messages, invocation.message_id, left)
+
+    media = media_refs(kept)
+    spoken = dialogue(kept, labels, persona.name, media)
     return ContextDocument(
         persona_name=persona.name,
         system=system,
-        items=[opening, *dialogue(kept, labels, persona.name), *closing],
+        items=[opening, *insert_at_depth(spoken, remembered), *closing],
+        invocation=invocation,
+        refs=message_refs(kept),
+        media=media,
+        people=_people(messages, invocation),
+        stickers=sources.history.stickers if SELECT_STICKER in offer.abilities.tools else [],
+        basis=ContextBasis(turn_id=request.turn_id, history_id=request.history_id),
     )
 
 
 def tokens_of(items: Iterable[ContextItem]) -> int:
     return sum(estimate_tokens(item.text) + MESSAGE_OVERHEAD for item in items)
+
+
+def _system(
+    request: ContextRequest,
+    sources: Sources,
+    messages: Sequence[HistoryMessage],
+    offer: Offer,
+    labels: dict[str, str],
+) -> str:
+    invocation = request.invocation
+    own = author_label(sources.persona.name)
+    user = labels.get(invocation.author_id) or author_label(invocation.author_name)
+    authored = expand(sources.persona.prompt, offer.abilities, bot=own, user=user)
+    remembered = server_memories(
+        sources.memories,
+        "" if invocation.is_dm else invocation.channel_name,
+        (message.content for message in messages),
+        bot=own,
+        user=user,
+    )
+    stickers = ""
+    if SELECT_STICKER in offer.abilities.tools:
+        stickers = sticker_list(sources.history.stickers)
+    return system_prompt(sources.persona.name, authored, place(invocation), remembered, stickers)
+
+
+def _closing(
+    request: ContextRequest,
+    sources: Sources,
+    trigger: HistoryMessage | None,
+    labels: dict[str, str],
+) -> list[ContextItem]:
+    if request.invocation.is_synthetic:
+        return [ContextItem(role="user", text=summons(request.invocation, sources.report))]
+    if not request.is_queued or trigger is None:
+        return []
+    author = labels.get(trigger.author_id) or author_label(trigger.author_name)
+    return [ContextItem(role="user", text=reply_directive(author, trigger.content))]
+
+
+def _short_term(
+    request: ContextRequest, sources: Sources, offer: Offer, kept: Sequence[HistoryMessage]
+) -> list[tuple[int, ContextItem]]:
+    """The block and the nudge with their depths; of the same depth, the block first."""
+    config = sources.server.memory.short_term
+    others = visible_elsewhere(sources.stm_elsewhere, config)
+    here = sources.stm_here
+    placed: list[tuple[int, ContextItem]] = []
+    block = memory_block(
+        here,
+        others,
+        config,
+        server_key=server_key(request.invocation.guild_id, request.invocation.author_id),
+        shown_since=min((message.created_at for message in kept), default=None),
+        now=sources.now,
+    )
+    if block is not None:
+        moments = [r.newest_at for r in [here, *others] if r is not None and r.newest_at]
+        depth = block_depth(config, max(moments, default=None), sources.now)
+        placed.append((depth, block))
+    if offer.situation.short_term_memory_due and (
+        UPDATE_SHORT_TERM_MEMORY in offer.abilities.tools
+    ):
+        turns = here.turns_since_update if here else 0
+        placed.append((config.nudge_depth, nudge(turns)))
+    return placed
+
+
+def _people(messages: Sequence[HistoryMessage], invocation: ChatIncoming) -> list[Person]:
+    people = {
+        message.author_id: Person(
+            user_id=message.author_id, name=message.author_name, is_bot=message.is_bot
+        )
+        for message in messages
+        if not message.is_self
+    }
+    if invocation.author_id and invocation.author_id not in people:
+        invoker = Person(user_id=invocation.author_id, name=invocation.author_name)
+        people[invocation.author_id] = invoker
+    return list(people.values())

@@ -6,16 +6,24 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, date
 
 from activities.context.authors import author_label
-from activities.context.document import ContextItem
+from activities.context.document import ContextItem, MediaRef
+from activities.context.lines import plain_line
+from activities.context.references import MAX_FILES, by_message, is_shown
 from workflows.contracts.history import HistoryMessage
 
 _INDENT = "  "
 
+FILENAME_LENGTH = 100
+
 
 def dialogue(
-    messages: Sequence[HistoryMessage], labels: Mapping[str, str], persona_name: str
+    messages: Sequence[HistoryMessage],
+    labels: Mapping[str, str],
+    persona_name: str,
+    media: Sequence[MediaRef] = (),
 ) -> list[ContextItem]:
-    """`messages`, oldest first, as items; `labels` names the authors (`authors.author_labels`).
+    """`messages`, oldest first, as items; `labels` names the authors (`authors.author_labels`), and
+    `media` the files that a tool can open.
 
     Consecutive messages of one author become one item, unless a file, a reply or a new day stands
     between them. Messages without text and files (embeds, stickers, our own notices) are left out.
@@ -23,12 +31,13 @@ def dialogue(
     Our own messages carry no name, since what the model writes next carries none either.
     """
     by_id = {message.id: message for message in messages}
+    files = by_message(media)
     items: list[ContextItem] = []
     day: date | None = None
     open_author: str | None = None  # whose item the next message may still join
     for message in messages:
         text = message.content.strip()
-        if not text and (message.is_self or not message.attachments):
+        if not is_shown(message):
             continue
         # a trigger that was moved to the end may be older than its neighbour: no day twice
         written = message.created_at.astimezone(UTC).date()
@@ -45,7 +54,7 @@ def dialogue(
             author, role = message.author_id, "user"
             label = labels[author] + _reply_note(message, by_id, labels, persona_name)
             addition = _INDENT + _indented(text)
-            rendered = f"{label}: {_indented(_with_attachments(text, message))}"
+            rendered = f"{label}: {_indented(_with_files(text, message, files))}"
 
         plain = not message.attachments and (message.is_self or message.reply_to is None)
         if plain and open_author == author:
@@ -77,8 +86,9 @@ def _reply_note(
     return f" (replying to {name})"
 
 
-def _with_attachments(text: str, message: HistoryMessage) -> str:
-    if not message.attachments:
-        return text
-    names = ", ".join(" ".join(name.split()) for name in message.attachments)
-    return f"{text}\n[attached: {names}]".strip()
+def _with_files(text: str, message: HistoryMessage, files: Mapping[str, Sequence[MediaRef]]) -> str:
+    names = [
+        f"{file.media_id} {plain_line(file.filename, FILENAME_LENGTH)}"
+        for file in files.get(message.id, ())
+    ] or [plain_line(name, FILENAME_LENGTH) for name in message.attachments[:MAX_FILES]]
+    return f"{text}\n[attached: {', '.join(names)}]".strip() if names else text

@@ -21,7 +21,11 @@ def with_trigger(
     attempt has shown, in the meantime comes before it. Only the trigger of a queued turn keeps its
     place, where others have answered other things since; a directive names it (`directives`).
     One that is gone from the channel is made from the invocation.
+
+    A turn that no message brought about has no trigger, and nobody's words are invented for it.
     """
+    if invocation.is_synthetic:
+        return list(messages)
     found = next((m for m in messages if m.id == invocation.message_id), None)
     others = [m for m in messages if m.id != invocation.message_id]
     if found is None:

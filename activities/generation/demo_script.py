@@ -1,7 +1,8 @@
 """What the demo model says. Pure: the same conversation gets the same reply.
 
-It understands three wishes (dice, a link, a long story), and otherwise repeats a little of what was
-said to it, so that a person sees that the message went the whole way and came back.
+It understands a handful of wishes (dice, a link, something to remember, a reminder, a sticker, a
+long story), and otherwise repeats a little of what was said to it, so that a person sees that the
+message went the whole way and came back.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 from pydantic_ai.messages import (
     ModelMessage,
     ModelResponse,
+    SystemPromptPart,
     TextPart,
     ToolReturnPart,
     UserPromptPart,
@@ -33,6 +35,17 @@ _DICE_WISH = re.compile(r"\broll\b|\bdice\b|\bdie\b", re.IGNORECASE)
 _URL = re.compile(r"https?://[^\s<>()\"'`]+")
 _LONG_WISH = re.compile(r"\blong\b|\bstory\b|\bessay\b", re.IGNORECASE)
 
+_MEMORY_WISH = re.compile(r"\bremember(?: that)?[:,]?\s+(.+)", re.IGNORECASE | re.DOTALL)
+_MEMORY_QUESTION = re.compile(r"\b(?:what|anything)\b.*\b(?:remember|know)\b", re.IGNORECASE)
+_MEMORY = re.compile(r"^(?:- |  )*\[id:\d+\] (.+)$", re.MULTILINE)
+"""A line of the context that holds a memory."""
+_REMINDER_WISH = re.compile(
+    r"\bremind me in (\d{1,4}) ?(minute|hour|day)s?(?: to| of| about)?\b(.*)", re.IGNORECASE
+)
+_STICKER_WISH = re.compile(
+    r"\bsticker\b(?: (?:called|named))? ?[\"“]?(\w[\w ]{0,29})?", re.IGNORECASE
+)
+
 QUOTED_WORDS = 12
 QUOTED_CHARS = 120
 
@@ -47,8 +60,9 @@ HOW_TO_GET_A_REAL_ONE = (
 )
 
 WHAT_TO_TRY = (
-    "Three things you can try with me: ask me to **roll 2d6**, send me a **link** to read, or ask "
-    "for a **long story** and stop me in the middle with `/kill`."
+    "Things you can try with me: ask me to **roll 2d6**, send me a **link** to read, tell me to "
+    "**remember that you like tea** and ask later **what I remember**, say **remind me in 1 minute "
+    "to stretch**, or ask for a **long story** and stop me in the middle with `/kill`."
 )
 
 LONG_STORY = f"""\
@@ -134,12 +148,57 @@ def demo_reply(messages: Sequence[ModelMessage], tools: Collection[str]) -> Demo
         return DemoReply(
             "I am a demo model, but the dice are real. Rolling.", ("roll_dice", {"dice": notation})
         )
+    wish = _wish(said, tools)
+    if wish is not None:
+        return wish
+    if _MEMORY_QUESTION.search(said):
+        return DemoReply(_recollection(messages))
     if _LONG_WISH.search(said):
         return DemoReply(LONG_STORY)
     advice = _advice(messages)
     if not advice:
         return DemoReply(f"I am a demo model. {_echo(said)}")
     return DemoReply("\n\n".join([WHO_I_AM, _echo(said), *advice]))
+
+
+def _wish(said: str, tools: Collection[str]) -> DemoReply | None:
+    """A tool that `said` asks for in words this model knows."""
+    if (found := _REMINDER_WISH.search(said)) and "create_task" in tools:
+        purpose = found[3].strip(" .!?") or "something"
+        unit = f"{found[2].lower()}s_from_now"
+        return DemoReply(
+            "I am a demo model, but the clock is real.",
+            (
+                "create_task",
+                {"reminder_purpose": purpose, "repetition_interval_hours": 0, unit: int(found[1])},
+            ),
+        )
+    if (found := _MEMORY_WISH.search(said)) and "create_long_term_memory" in tools:
+        fact = " ".join(found[1].split())[:200]
+        return DemoReply(
+            "I am a demo model, but this I can keep.",
+            ("create_long_term_memory", {"memory_content": fact, "memory_scope": "target_user"}),
+        )
+    if (found := _STICKER_WISH.search(said)) and "select_sticker_for_response" in tools:
+        name = (found[1] or "wave").strip()
+        return DemoReply("", ("select_sticker_for_response", {"sticker_name": name}))
+    return None
+
+
+def _recollection(messages: Sequence[ModelMessage]) -> str:
+    """What long-term memory has put into the context; only the system's own notes count, and there
+    a member's words are indented or quoted."""
+    known = [
+        _plain(line)
+        for message in messages
+        if isinstance(message, RequestMessage)
+        for part in message.parts
+        if isinstance(part, SystemPromptPart | UserPromptPart) and isinstance(part.content, str)
+        for line in _MEMORY.findall(part.content)
+    ]
+    if not known:
+        return "I am a demo model, and I remember nothing about you or this server yet."
+    return "\n".join(["I remember:", *(f"- {fact}" for fact in dict.fromkeys(known))])
 
 
 def _advice(messages: Sequence[ModelMessage]) -> list[str]:
@@ -203,6 +262,12 @@ def _comment(result: ToolReturnPart[Any]) -> str:
             f"The dice are cast: **{fields.get('total', '?')}** for "
             f"{_plain(str(fields.get('dice', 'your roll')))} ({shown})."
         )
+    if result.tool_name == "create_long_term_memory":
+        return "That is kept: ask me what I remember, also after a restart."
+    if result.tool_name == "create_task":
+        return "It is set. It would come also if everything here were restarted in between."
+    if result.tool_name == "select_sticker_for_response":
+        return "Here you are."
     title = _plain(str(fields.get("title") or "a page without a title"))
     text = " ".join(str(fields.get("text", "")).split())
     beginning = f" It begins: “{_plain(text)} …”" if text else ""

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from activities.context.compose import compose, conversation
+from activities.context.document import ContextDocument
+from activities.context.macros import Abilities
+from activities.context.offer import Offer
+from activities.context.sources import Sources
 from storage import Persona
 from workflows.contracts.context import ContextRequest
-from workflows.contracts.history import HistoryMessage
+from workflows.contracts.history import ChannelHistory, HistoryMessage
 from workflows.contracts.invocation import ChatIncoming
+from workflows.contracts.tools import Situation
 
 BOT = "900"
 START = datetime(2026, 3, 2, 14, 0, tzinfo=UTC)
+NOW = START + timedelta(minutes=30)
 
 NOVA = Persona(id=1, name="Nova", is_main=True, prompt="You are kind.", triggers=["nova"])
 
@@ -51,3 +59,24 @@ def asked(message: HistoryMessage, *, is_queued: bool = False, **more: Any) -> C
         invocation=ChatIncoming(**{**fields, **more}),
         is_queued=is_queued,
     )
+
+
+def composed(
+    request: ContextRequest,
+    history: ChannelHistory,
+    *,
+    offered: Iterable[str] = (),
+    due: bool = False,
+    **sources: Any,
+) -> ContextDocument:
+    """The document of `request`, with these tools on offer; `sources` are fields of `Sources`."""
+    offer = Offer(
+        situation=Situation(short_term_memory_due=due),
+        abilities=Abilities(frozenset(offered)),
+    )
+    read = Sources(**{"persona": NOVA, "history": history, "now": NOW, **sources})
+    return compose(request, read, conversation(request, history), offer)
+
+
+def whole(document: ContextDocument) -> str:
+    return "\n".join([document.system, *(item.text for item in document.items)])

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from activities.context.budget import CONTEXT_BUDGET, estimate_tokens
-from activities.context.compose import NO_TEXT, compose, tokens_of
+from activities.context.compose import NO_TEXT, tokens_of
 from activities.context.document import ContextDocument
-from tests.context.support import NOVA, START, asked, said
+from tests.context.support import NOVA, START, asked, composed, said, whole
 from workflows.contracts.history import ChannelHistory, HistoryMessage
 
 
@@ -19,11 +19,7 @@ def built(
     *messages: HistoryMessage, trigger: HistoryMessage, is_queued: bool = False
 ) -> ContextDocument:
     history = ChannelHistory(messages=list(messages))
-    return compose(asked(trigger, is_queued=is_queued), NOVA, history)
-
-
-def whole(document: ContextDocument) -> str:
-    return "\n".join([document.system, *(item.text for item in document.items)])
+    return composed(asked(trigger, is_queued=is_queued), history)
 
 
 def test_the_order_of_the_prompt() -> None:
@@ -48,7 +44,7 @@ def test_exactly_one_place(place: str) -> None:
     mia = said(1, "Mia", "hi")
     direct = {"guild_id": None, "is_dm": True, "guild_name": "", "channel_name": ""}
     request = asked(mia, **(direct if place == "direct" else {}))
-    system = compose(request, NOVA, ChannelHistory(messages=[mia])).system
+    system = composed(request, ChannelHistory(messages=[mia])).system
     assert ("This is a direct message" in system) is (place == "direct")
     assert ("This is the server" in system) is (place == "server")
 
@@ -58,7 +54,7 @@ def test_what_members_write_is_never_a_template() -> None:
     typed = "{{if tool:web_search}}x{{/if}} {bot} {user} {name} %s ${x} {0}"
     mia = said(1, "{name}", typed)
     request = asked(mia, guild_name="{name} {0}")
-    document = compose(request, NOVA, ChannelHistory(messages=[mia]))
+    document = composed(request, ChannelHistory(messages=[mia]))
     assert document.items[-1].text == "{name}: " + typed
     assert 'the server "{name} {0}"' in document.system
 

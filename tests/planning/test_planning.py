@@ -1,4 +1,4 @@
-"""Who answers, and how a turn's end is recorded."""
+"""Who answers."""
 
 from __future__ import annotations
 
@@ -8,12 +8,8 @@ from pathlib import Path
 import pytest
 from temporalio.testing import ActivityEnvironment
 
-from activities.effects import EffectsActivities
 from activities.planning import PlanningActivities
 from storage import Storage, open_storage
-from workflows.contracts.delivery import Nothing
-from workflows.contracts.effects import FinishRequest
-from workflows.contracts.generation import StreamStatus
 from workflows.contracts.invocation import ChatIncoming
 
 
@@ -36,10 +32,12 @@ async def ids(storage: Storage, tmp_path: Path) -> dict[str, int]:
     return {persona.name: persona.id for persona in await storage.personas.all(None)}
 
 
-async def planned(storage: Storage, *persona_ids: int, guild_id: str | None = "6") -> list[str]:
+async def planned(
+    storage: Storage, *persona_ids: int, guild_id: str | None = "6", selected: int | None = None
+) -> list[str]:
     invocation = ChatIncoming(
         application_id="8", channel_id="7", message_id="1", author_id="2", author_name="Mia",
-        guild_id=guild_id, persona_ids=list(persona_ids),
+        guild_id=guild_id, persona_ids=list(persona_ids), selected_persona_id=selected,
     )  # fmt: skip
     plan = await ActivityEnvironment().run(PlanningActivities(storage).plan_turns, invocation)
     for turn in plan.turns:
@@ -66,6 +64,13 @@ async def test_unknown_personas_are_left_out(storage: Storage, ids: dict[str, in
     assert await planned(storage, 404) == ["Nova"]
 
 
+async def test_a_selected_persona_answers_alone(storage: Storage, ids: dict[str, int]) -> None:
+    """Behaviour 5.2: a reminder or a task is answered by the persona that has it."""
+    assert await planned(storage, ids["Atlas"], selected=ids["Zoe"]) == ["Zoe"]
+    assert await planned(storage, ids["Atlas"], selected=404) == ["Atlas"]
+    assert await planned(storage, selected=404) == ["Nova"]
+
+
 async def test_a_retired_persona_does_not_answer(
     storage: Storage, ids: dict[str, int], tmp_path: Path
 ) -> None:
@@ -77,16 +82,3 @@ async def test_a_retired_persona_does_not_answer(
 async def test_nobody_answers_where_nobody_is(storage: Storage) -> None:
     """C029: a plan without turns is a plan, and no error."""
     assert await planned(storage, 1) == []
-
-
-async def test_the_end_of_a_turn_is_recorded_once(storage: Storage) -> None:
-    request = FinishRequest(
-        turn_id="turn/7/1/1", channel_id="7", persona_id=1, trigger_message_id="1", user_id="2",
-        status=StreamStatus.STOPPED_BY_USER, iterations=3, messages_sent=2,
-    )  # fmt: skip
-    activities = EffectsActivities(storage)
-    for _ in range(2):
-        assert await ActivityEnvironment().run(activities.finish_turn, request) == Nothing()
-    record = await storage.turns.get("turn/7/1/1")
-    assert record is not None
-    assert FinishRequest.model_validate(record.model_dump()) == request

@@ -14,6 +14,7 @@ from activities.tools.http_guard import Resolver, resolve_by_system
 from activities.tools.registry import ToolRegistry
 from activities.tools.resources import ToolResources
 from activities.tools.run_tool import ToolActivities
+from storage.config import ServerConfig
 from workflows.contracts.tools import ToolContext, ToolRequest, ToolResult
 
 
@@ -42,9 +43,20 @@ class MemoryBlobs:
         return blob_id
 
 
+class MemoryConfigs:
+    """Settings by server key; what is not there has its defaults."""
+
+    def __init__(self) -> None:
+        self.servers: dict[str, ServerConfig] = {}
+
+    async def server(self, server_key: str) -> ServerConfig:
+        return self.servers.get(server_key, ServerConfig())
+
+
 class MemoryStore:
     def __init__(self) -> None:
         self.blobs = MemoryBlobs()
+        self.configs = MemoryConfigs()
 
 
 class Bench:
@@ -55,13 +67,17 @@ class Bench:
         self.activities = ToolActivities(registry, self.store, resources)
         self.environment = ActivityEnvironment()
 
-    async def call(self, name: str, arguments: Any, provider: str = "demo") -> ToolResult:
+    async def call(
+        self, name: str, arguments: Any, provider: str = "demo", **context: Any
+    ) -> ToolResult:
         text = arguments if isinstance(arguments, str) else json.dumps(arguments)
         request = ToolRequest(
             call_id="call-1",
             name=name,
             arguments=text,
-            context=ToolContext(turn_id="turn/1/2/3", provider=provider),
+            context=ToolContext(
+                **{"turn_id": "turn/1/2/3", "provider": provider, "user_id": "10", **context}
+            ),
         )
         return await self.environment.run(self.activities.run_tool, request)
 
@@ -81,8 +97,9 @@ async def bench() -> AsyncIterator[Callable[..., Bench]]:
             allow: list[str] | None = None,
             resolve: Resolver = resolve_by_system,
             registry: ToolRegistry | None = None,
+            **more: Any,
         ) -> Bench:
-            resources = ToolResources(allow or [], resolve)
+            resources = ToolResources(allow or [], resolve, **more)
             stack.push_async_callback(resources.aclose)
             return Bench(registry or ToolRegistry.builtin(), resources)
 

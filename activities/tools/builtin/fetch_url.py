@@ -19,7 +19,8 @@ from activities.tools.http_guard import MAX_URL, TargetRefused, host_of, parse_u
 from activities.tools.page_text import is_readable, read_page
 from activities.tools.resources import ToolResources
 from activities.tools.tool import Tool, ToolArguments, ToolFailure
-from workflows.contracts.tools import ToolContext
+from storage.config import ServerConfig
+from workflows.contracts.tools import Situation, ToolContext
 
 MAX_BODY = 2_000_000
 """Bytes of a page that are read, after decompression."""
@@ -191,6 +192,10 @@ def _is_available_for(provider: str) -> bool:
     return provider != "novelai"  # behaviour 16
 
 
+def _allowed(situation: Situation, config: ServerConfig) -> bool:
+    return config.tools.fetch_url
+
+
 def _host(arguments: FetchUrlArguments) -> str:
     return host_of(parse_url(arguments.url))
 
@@ -205,4 +210,7 @@ TOOL = Tool(
     run=fetch_url,
     summarise=_host,
     is_available_for=_is_available_for,
+    is_available_for_context=_allowed,
+    requires_follow_up=True,
+    deliberate_target="search",
 )

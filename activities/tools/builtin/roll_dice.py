@@ -107,4 +107,6 @@ TOOL = Tool(
     arguments=RollDiceArguments,
     run=roll_dice,
     summarise=_notation,
+    requires_follow_up=True,
+    deliberate_triggers=("dice", "die", "roll*", r"/\b[0-9]{0,3}d[0-9]{1,4}\b/"),
 )

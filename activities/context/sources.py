@@ -1,0 +1,123 @@
+"""What a context is made of, read from the database over one connection.
+
+The persona, the history and the settings must be there. Everything else is an extra: one that
+cannot be read is left out, is logged, and never fails the turn (behaviour 6.1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TypeVar
+
+import structlog
+
+from storage import Memory, Persona, Reminder, StmRecord, Storage
+from storage.config import Privacy, ServerConfig, UserConfig
+from workflows.contracts.base import server_key
+from workflows.contracts.context import ContextRequest
+from workflows.contracts.history import ChannelHistory
+from workflows.contracts.invocation import BoomerangReport, Origin
+
+Extra = TypeVar("Extra")
+
+MAX_PEOPLE = 40
+"""Participants whose memories are looked up; those who wrote last."""
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True)
+class Sources:
+    persona: Persona
+    history: ChannelHistory
+    server: ServerConfig = field(default_factory=ServerConfig)
+    user: UserConfig = field(default_factory=UserConfig)
+    """Of whoever is answered."""
+    memories: Sequence[Memory] = ()
+    """Of the server, oldest first."""
+    personal: Mapping[str, Sequence[Memory]] = field(default_factory=dict[str, Sequence[Memory]])
+    """Of participants, by user id, oldest first; made in this server (D78)."""
+    reminders: Sequence[Reminder] = ()
+    """Pending ones of this persona in this server."""
+    stm_here: StmRecord | None = None
+    stm_elsewhere: Sequence[StmRecord] = ()
+    """Newest first."""
+    report: BoomerangReport | None = None
+    now: datetime = field(default_factory=lambda: datetime.now(UTC))
+
+
+async def read_sources(storage: Storage, request: ContextRequest, now: datetime) -> Sources:
+    """Raises BlobMissing and PersonaMissing, which no attempt mends, and StorageError."""
+    invocation = request.invocation
+    key = server_key(invocation.guild_id, invocation.author_id)
+    persona_id = request.persona_id
+
+    history = await storage.blobs.get_model(request.history_id, ChannelHistory)
+    report = await _report(storage, request)
+    people = _people(history, invocation.author_id)
+
+    async def work() -> Sources:
+        persona = await storage.personas.get(persona_id)
+        server = await storage.configs.server(key)
+        user = await storage.configs.user(invocation.author_id)
+        reminders = await _extra("reminders", storage.reminders.pending(key), [])
+        here: StmRecord | None = None
+        elsewhere: list[StmRecord] = []
+        if user.privacy is not Privacy.FULL and invocation.author_id:
+            here, elsewhere = await _extra(
+                "short-term memory",
+                storage.short_term.load(
+                    server_key=key,
+                    user_id=invocation.author_id,
+                    persona_id=persona_id,
+                    channel_id=invocation.channel_id,
+                    # both must want it: the server to show what was said elsewhere, and the user
+                    # to take it along
+                    other_servers=server.memory.short_term.other_servers
+                    and user.short_term_from_other_servers,
+                ),
+                (None, []),
+            )
+        return Sources(
+            persona=persona,
+            history=history,
+            server=server,
+            user=user,
+            memories=await _extra("memories", storage.memories.of_server(key, persona_id), []),
+            personal=await _extra(
+                "personal memories", storage.memories.of_users(key, persona_id, people), {}
+            ),
+            reminders=[reminder for reminder in reminders if reminder.persona_id == persona_id],
+            stm_here=here,
+            stm_elsewhere=elsewhere,
+            report=report,
+            now=now,
+        )
+
+    return await storage.database.read_together(work)
+
+
+async def _report(storage: Storage, request: ContextRequest) -> BoomerangReport | None:
+    invocation = request.invocation
+    if invocation.origin is not Origin.BOOMERANG or invocation.report_id is None:
+        return None
+    found = storage.blobs.get_model(invocation.report_id, BoomerangReport)
+    return await _extra("report", found, None)
+
+
+def _people(history: ChannelHistory, invoker_id: str) -> list[str]:
+    latest = dict.fromkeys([invoker_id] if invoker_id else [])
+    for message in reversed(history.messages):
+        if not message.is_bot and not message.is_self:
+            latest[message.author_id] = None
+    return list(latest)[:MAX_PEOPLE]
+
+
+async def _extra(name: str, reading: Awaitable[Extra], without: Extra) -> Extra:
+    try:
+        return await reading
+    except Exception as error:
+        log.warning("context.part_left_out", part=name, error=type(error).__name__)
+        return without

@@ -1,0 +1,140 @@
+"""How a turn's end is recorded (behaviour 6.9)."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from temporalio.testing import ActivityEnvironment
+
+from activities.effects import EffectsActivities
+from storage import StmRecord, Storage, UserConfig, open_storage
+from storage.config import Privacy
+from workflows.contracts.delivery import Nothing
+from workflows.contracts.effects import FinishRequest
+from workflows.contracts.generation import StreamStatus
+from workflows.contracts.invocation import Origin
+
+
+@pytest.fixture
+async def storage(tmp_path: Path) -> AsyncIterator[Storage]:
+    opened = await open_storage(f"sqlite:///{tmp_path / 'e.db'}")
+    yield opened
+    await opened.close()
+
+
+def ended(**more: Any) -> FinishRequest:
+    fields: dict[str, Any] = {
+        "turn_id": "turn/7/1/1", "guild_id": "6", "channel_id": "7", "persona_id": 1,
+        "trigger_message_id": "1", "user_id": "2", "status": StreamStatus.COMPLETED,
+        "iterations": 1, "messages_sent": 1, "channel_name": "general", "persona_name": "Nova",
+        "user_name": "Mia", "user_text": "hello nova", "reply_text": "Hi!",
+    }  # fmt: skip
+    return FinishRequest(**{**fields, **more})
+
+
+async def finish(storage: Storage, request: FinishRequest) -> None:
+    activities = EffectsActivities(storage)
+    assert await ActivityEnvironment().run(activities.finish_turn, request) == Nothing()
+
+
+async def remembered(
+    storage: Storage, *, server_key: str = "6", user_id: str = "2"
+) -> StmRecord | None:
+    here, _ = await storage.short_term.load(
+        server_key=server_key, user_id=user_id, persona_id=1, channel_id="7", other_servers=False
+    )
+    return here
+
+
+async def test_the_end_of_a_turn_is_recorded_once(storage: Storage) -> None:
+    request = ended(status=StreamStatus.ERROR, iterations=3, messages_sent=2, tools_succeeded=["a"])
+    for _ in range(2):
+        await finish(storage, request)
+    record = await storage.turns.get("turn/7/1/1")
+    assert record is not None
+    assert (record.status, record.iterations, record.messages_sent) == (StreamStatus.ERROR, 3, 2)
+    here = await remembered(storage)
+    assert here is not None
+    assert here.turns_since_update == 1
+    assert [(e.author, e.text, e.is_persona) for e in here.entries] == [
+        ("Mia", "hello nova", False),
+        ("Nova", "Hi!", True),
+    ]
+    assert await storage.counters.totals("6") == {"a": 1}
+
+
+@pytest.mark.parametrize(
+    "silent",
+    [
+        {"reply_text": " \n"},
+        {"status": StreamStatus.STOPPED_BY_USER},
+        {"status": StreamStatus.EMPTY_RESPONSE, "reply_text": ""},
+    ],
+)
+async def test_a_turn_without_an_answer_is_not_remembered(
+    storage: Storage, silent: dict[str, Any]
+) -> None:
+    """C114: nothing is invented for a turn that said nothing."""
+    await finish(storage, ended(**silent))
+    assert await remembered(storage) is None
+
+
+async def test_full_privacy_is_not_remembered(storage: Storage) -> None:
+    for privacy, kept in ((Privacy.FULL, False), (Privacy.PARTIAL, True)):
+        await storage.configs.change_user("2", lambda _, p=privacy: UserConfig(privacy=p))
+        await finish(storage, ended())
+        assert (await remembered(storage) is not None) is kept
+
+
+@pytest.mark.parametrize("origin", [o for o in Origin if o is not Origin.MESSAGE])
+async def test_of_a_synthetic_turn_only_the_persona_is_remembered(
+    storage: Storage, origin: Origin
+) -> None:
+    await finish(storage, ended(origin=origin, user_text="water the plants"))
+    here = await remembered(storage)
+    assert here is not None
+    assert [entry.text for entry in here.entries] == ["Hi!"]
+
+
+@pytest.mark.parametrize(
+    ("where", "is_private"),
+    [({}, False), ({"is_private": True}, True), ({"is_dm": True, "guild_id": None}, True)],
+)
+async def test_private_places_are_marked(
+    storage: Storage, where: dict[str, Any], is_private: bool
+) -> None:
+    """D78: what was said there is not shown elsewhere."""
+    await finish(storage, ended(**where))
+    here = await remembered(storage, server_key="dm2" if "is_dm" in where else "6")
+    assert here is not None
+    assert here.is_private is is_private
+
+
+async def test_tools_are_counted_outside_direct_messages(storage: Storage) -> None:
+    """Behaviour 6.5: successful calls count as `tool_used`, not in DMs."""
+    await finish(storage, ended(tools_succeeded=["web_search", "roll_dice", "web_search"]))
+    direct = ended(turn_id="turn/7/2/1", is_dm=True, guild_id=None, tools_succeeded=["roll_dice"])
+    await finish(storage, direct)
+    assert await storage.counters.totals("6") == {"web_search": 2, "roll_dice": 1}
+    assert await storage.counters.totals("dm2") == {}
+
+
+async def test_an_effect_that_fails_stops_nothing_and_tells_nothing(
+    storage: Storage, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Behaviour 6.9: failures are logged, never propagate; and what was said is in no log."""
+
+    async def broken(**fields: Any) -> None:
+        raise RuntimeError(f"cannot store {fields}")
+
+    monkeypatch.setattr(storage.short_term, "capture", broken)
+    with caplog.at_level(logging.WARNING):
+        await finish(storage, ended(tools_succeeded=["roll_dice"]))
+    assert await storage.counters.totals("6") == {"roll_dice": 1}
+    assert await storage.turns.get("turn/7/1/1") is not None
+    assert "short-term memory" in caplog.text
+    assert "hello nova" not in caplog.text
