@@ -16,6 +16,7 @@ import httpx
 from temporalio.client import WorkflowHandle
 
 from bench import skeleton
+from bench.growth import growth
 from bench.rig import Rig, open_rig
 
 WARM_UP = 5
@@ -130,15 +131,19 @@ def rates(values: list[float]) -> str:
 
 async def main(names: list[str]) -> int:
     parts = {"first_text": first_text, "throughput": throughput, "history": history}
-    unknown = [name for name in names if name not in parts]
+    known = [*parts, "growth"]
+    unknown = [name for name in names if name not in known]
     if unknown:
-        print(f"unknown: {' '.join(unknown)}; there are: {' '.join(parts)}", file=sys.stderr)
+        print(f"unknown: {' '.join(unknown)}; there are: {' '.join(known)}", file=sys.stderr)
         return 2
     print(f"everturn {version('everturn')}, temporalio {version('temporalio')}; starting …")
-    async with open_rig() as rig:
-        for name in names or list(parts):
-            await parts[name](rig)
-    return 0
+    compared = [name for name in names or known if name in parts]
+    if compared:
+        async with open_rig() as rig:
+            for name in compared:
+                await parts[name](rig)
+    within = await growth() if "growth" in (names or known) else True
+    return 0 if within else 1
 
 
 if __name__ == "__main__":

@@ -26,20 +26,24 @@ from activities.generation.call_model import GenerationActivities
 from activities.generation.models import ModelSource
 from activities.generation.segments import TemporalSegmentSignaller
 from activities.planning import PlanningActivities
+from activities.reminders.deliver import RedeliverySettings, ReminderActivities
+from activities.reminders.schedule import keep_reminders
+from activities.tools.mcp import McpConfigError, McpServers, read_mcp_servers
 from activities.tools.registry import ToolRegistry
 from activities.tools.resources import ToolResources
 from activities.tools.run_tool import ToolActivities
-from activities.tools.tool import ToolDefinitionError
 from runtime.logs import register_secret
 from storage import Storage, StorageError
 from worker.beacon import beacon_file, keep_lit
 from worker.connection import connect_patiently
 from worker.database import open_database
-from worker.errors import EXIT_CONFIGURATION, EXIT_FAILED, OperatorError, SettingsError
+from worker.errors import EXIT_FAILED, OperatorError, SettingsError
 from worker.search_attributes import register_search_attributes
 from worker.settings import Settings
+from worker.tools import make_tools
 from workflows.channel import ChannelWorkflow
 from workflows.contracts.base import TURNS_QUEUE
+from workflows.reminder import ReminderWorkflow
 from workflows.turn import TurnWorkflow
 
 log = structlog.get_logger(__name__)
@@ -63,6 +67,9 @@ MAX_ACTIVITIES = 100
 MAX_LOCAL_ACTIVITIES = 40
 """Activities mostly wait for providers; a machine with two cores carries that many."""
 
+FORGET_INTERVAL = timedelta(minutes=5)
+"""How late short-term memory that has expired is deleted; it is not shown meanwhile."""
+
 HOUSEKEEPING_INTERVAL = timedelta(days=1)
 KEEP_CONTENT = timedelta(days=7)
 """How long contexts, responses and tool results are kept: longer than any turn runs."""
@@ -85,14 +92,14 @@ def make_runtime(settings: Settings) -> Runtime | None:
         raise OperatorError(f"metrics cannot be served on {address}: {error}") from None
 
 
-def make_tools(settings: Settings) -> tuple[ToolRegistry, ToolResources]:
-    """Our tools and those of installed packages, and what they share."""
+def make_mcp(settings: Settings, registry: ToolRegistry) -> McpServers:
+    """The MCP servers of the operator's file; none without one. They are not started yet."""
+    path = settings.mcp_file
     try:
-        return ToolRegistry.installed(), ToolResources(settings.fetch_allow)
-    except ToolDefinitionError as error:
-        raise OperatorError(str(error), EXIT_CONFIGURATION) from None
-    except ValueError as error:
-        raise SettingsError(f"EVERTURN_FETCH_ALLOW is not valid: {error}") from None
+        servers = read_mcp_servers(path) if path is not None else []
+    except McpConfigError as error:
+        raise SettingsError(f"EVERTURN_MCP, the file {path}: {error}") from None
+    return McpServers(servers, registry, rest=settings.mcp_failure_cooldown_ms / 1000)
 
 
 def make_worker(
@@ -110,6 +117,15 @@ def make_worker(
         storage, settings.turn_limits(), models.settings.provider, models.settings.model_name
     )
 
+    reminders = ReminderActivities(
+        storage,
+        client,
+        RedeliverySettings(
+            settings.reminder_delivery_max_retries,
+            settings.reminder_delivery_retry_delay_ms / 1000,
+        ),
+    )
+
     async def on_fatal_error(error: BaseException) -> None:
         log.error("worker.fatal", error=type(error).__name__, reason=str(error))
         fatal.set()
@@ -117,13 +133,16 @@ def make_worker(
     return Worker(
         client,
         task_queue=TURNS_QUEUE,
-        workflows=[ChannelWorkflow, TurnWorkflow],
+        workflows=[ChannelWorkflow, TurnWorkflow, ReminderWorkflow],
         activities=[
             planning.plan_turns,
-            ContextActivities(storage).build_context,
+            ContextActivities(storage, registry).build_context,
             generation.call_model,
             ToolActivities(registry, storage, resources).run_tool,
             EffectsActivities(storage).finish_turn,
+            reminders.load_reminder,
+            reminders.deliver_reminder,
+            reminders.advance_reminder,
         ],
         workflow_runner=sandbox(),
         identity=worker_identity(),
@@ -149,6 +168,7 @@ async def run_worker(settings: Settings, stop: asyncio.Event) -> int:
     """
     generation = settings.generation()
     registry, resources = make_tools(settings)
+    mcp = make_mcp(settings, registry)
     for secret in settings.secrets():
         register_secret(secret)
     async with AsyncExitStack() as stack:
@@ -160,6 +180,9 @@ async def run_worker(settings: Settings, stop: asyncio.Event) -> int:
         if client is None:
             return 0
         await register_search_attributes(client)
+        resources.connect(storage=storage, temporal=client)
+        stack.push_async_callback(mcp.aclose)
+        mcp.start()
         models = ModelSource(generation)
         stack.push_async_callback(models.close)
         fatal = asyncio.Event()
@@ -171,7 +194,9 @@ async def run_worker(settings: Settings, stop: asyncio.Event) -> int:
         beside = (
             keep_lit(beacon_file(settings.home, "worker"), client),
             _housekeeping(storage),
+            _forget(storage),
             _warm_up(models),
+            keep_reminders(client, storage),
         )
         tasks = [asyncio.create_task(work) for work in beside]
         stack.push_async_callback(_cancel, tasks)
@@ -211,6 +236,17 @@ async def _housekeeping(storage: Storage) -> None:
         except StorageError as error:
             log.warning("storage.not_cleaned", reason=str(error))
         await asyncio.sleep(HOUSEKEEPING_INTERVAL.total_seconds())
+
+
+async def _forget(storage: Storage) -> None:
+    """Delete what has expired of short-term memory, again and again."""
+    while True:
+        try:
+            if removed := await storage.short_term.expire():
+                log.info("short_term.expired", rows=removed)
+        except StorageError as error:
+            log.warning("short_term.not_expired", reason=str(error))
+        await asyncio.sleep(FORGET_INTERVAL.total_seconds())
 
 
 async def _warm_up(models: ModelSource) -> None:

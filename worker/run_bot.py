@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
+from typing import Any
 
 import structlog
 from pydantic import SecretStr
 
+from activities.tools.run_tool import ToolActivities
 from bot.config import BotConfig
 from bot.run import run_bot
 from runtime.logs import register_secret
@@ -18,6 +21,8 @@ from worker.errors import SettingsError
 from worker.running import read_running
 from worker.search_attributes import register_search_attributes
 from worker.settings import Settings
+from worker.tools import make_tools
+from workflows.contracts.discord_port import DiscordPort
 
 log = structlog.get_logger(__name__)
 
@@ -45,11 +50,13 @@ async def serve_discord(settings: Settings, stop: asyncio.Event) -> int:
     Raises OperatorError, StorageError and BotStartError, one line each.
     """
     config = bot_config(settings)
+    registry, resources = make_tools(settings)
     for secret in settings.secrets():
         register_secret(secret)
     async with AsyncExitStack() as stack:
         storage = await open_database(settings)
         stack.push_async_callback(storage.close)
+        stack.push_async_callback(resources.aclose)
         client = await connect_patiently(settings, stop)
         if client is None:
             return 0
@@ -63,8 +70,12 @@ async def serve_discord(settings: Settings, stop: asyncio.Event) -> int:
                 beacon = beacon_file(settings.home, "bot")
                 lit.append(asyncio.create_task(keep_lit(beacon, client)))
 
+        def tool_activities(port: DiscordPort) -> Sequence[Callable[..., Any]]:
+            resources.connect(storage=storage, temporal=client, discord=port)
+            return [ToolActivities(registry, storage, resources).run_tool]
+
         try:
-            await run_bot(config, client, storage, stop, on_ready)
+            await run_bot(config, client, storage, stop, on_ready, tool_activities)
         finally:
             for task in lit:
                 task.cancel()

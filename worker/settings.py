@@ -27,6 +27,7 @@ from worker.names import misspelt, nearest
 
 if TYPE_CHECKING:
     from activities.generation.settings import GenerationSettings
+    from activities.tools.limits import MemoryLimits
     from workflows.contracts.turn import TurnLimits
 
 ENV_FILE = Path(".env")
@@ -149,6 +150,32 @@ class Settings(BaseSettings):
         " Default: a SQLite file in EVERTURN_HOME.",
         repr=False,
     )
+    storage_key: SecretStr | None = _setting(
+        "EVERTURN_STORAGE_KEY",
+        None,
+        "Key that encrypts short-term memory in the database: 32 bytes in base64."
+        " Several by comma: the first encrypts, all decrypt. The same for all processes."
+        " Default: the file storage.key in EVERTURN_HOME, made at the first start.",
+    )
+    stm_janitor_retention_days: int = _setting(
+        "STM_JANITOR_RETENTION_DAYS",
+        90,
+        "Days after which anything left of short-term memory is deleted; 1 to 3650.",
+        ge=1,
+        le=3650,
+    )
+    max_personal_memories: int = _setting(
+        "MAX_PERSONAL_MEMORIES",
+        100,
+        "Memories that a persona may keep about one member, over all servers.",
+        ge=0,
+    )
+    max_server_memories: int = _setting(
+        "MAX_SERVER_MEMORIES", 100, "Memories that a persona may keep about one server.", ge=0
+    )
+    max_memory_length: int = _setting(
+        "MAX_MEMORY_LENGTH", 1000, "Longest memory, in characters; 1 to 4000.", ge=1, le=4000
+    )
     tool_execution_timeout_ms: int = _setting(
         "TOOL_EXECUTION_TIMEOUT_MS",
         300_000,
@@ -176,6 +203,19 @@ class Settings(BaseSettings):
         "Segments of one answer that are sent; a model that goes on is stopped. At least 1.",
         ge=1,
     )
+    reminder_delivery_max_retries: int = _setting(
+        "REMINDER_DELIVERY_MAX_RETRIES",
+        5,
+        "Deliveries of a reminder before it becomes a plain notice; 1 to 20.",
+        ge=1,
+        le=20,
+    )
+    reminder_delivery_retry_delay_ms: int = _setting(
+        "REMINDER_DELIVERY_RETRY_DELAY_MS",
+        60_000,
+        "From one delivery to the next, in milliseconds; at least 1000.",
+        ge=1_000,
+    )
     openrouter_max_output_tokens: int = _setting(
         "OPENROUTER_MAX_OUTPUT_TOKENS", 8192, "Longest answer of openrouter, in tokens.", ge=16
     )
@@ -189,6 +229,29 @@ class Settings(BaseSettings):
         "EVERTURN_FETCH_ALLOW",
         (),
         "Private addresses that the fetch_url tool may read all the same: host:port, by comma.",
+    )
+    brave_api_key: SecretStr | None = _setting(
+        "BRAVE_API_KEY",
+        None,
+        "Key for Brave Search, which web_search asks first. Default: DuckDuckGo answers, no key.",
+    )
+    searxng_url: str | None = _setting(
+        "SEARXNG_URL",
+        None,
+        "Address of your own SearXNG with the format json allowed, such as http://127.0.0.1:8888.",
+        repr=False,
+    )
+    mcp_choice: Path | None = _setting(
+        "EVERTURN_MCP",
+        None,
+        "JSON file that names MCP servers (mcpServers), whose tools the personas get."
+        " Default: mcp.json in EVERTURN_HOME, if there is one.",
+    )
+    mcp_failure_cooldown_ms: int = _setting(
+        "GUILD_MCP_FAILURE_COOLDOWN_MS",
+        300_000,
+        "How long an MCP server rests after a failure, in milliseconds; at least 1000.",
+        ge=1_000,
     )
     demo_words_per_second: float = _setting(
         "EVERTURN_DEMO_WORDS_PER_SECOND",
@@ -264,7 +327,7 @@ class Settings(BaseSettings):
             raise ValueError("it must be debug, info, warning or error")
         return value.lower()
 
-    @field_validator("custom_base_url", "discord_api")
+    @field_validator("custom_base_url", "discord_api", "searxng_url")
     @classmethod
     def _http_address(cls, value: str | None) -> str | None:
         from activities.generation.settings import address_problem
@@ -290,6 +353,14 @@ class Settings(BaseSettings):
         from urllib.parse import quote
 
         return f"sqlite:///{quote(str(self.home / 'everturn.db'))}"
+
+    @property
+    def mcp_file(self) -> Path | None:
+        """The file that names MCP servers; None where there is none."""
+        if self.mcp_choice is not None:
+            return self.mcp_choice.expanduser().absolute()
+        usual = self.home / "mcp.json"
+        return usual if usual.is_file() else None
 
     @property
     def provider(self) -> Provider:
@@ -318,8 +389,12 @@ class Settings(BaseSettings):
         """Every secret value that is set, for the log's redaction."""
         values = [getattr(self, name) for name in type(self).model_fields]
         found = [v.get_secret_value() for v in values if isinstance(v, SecretStr)]
-        if self.database_choice and (password := _password_of(self.database_choice)):
-            found.append(password)
+        if self.storage_key is not None:
+            keys = self.storage_key.get_secret_value().split(",")
+            found += [key.strip() for key in keys if len(keys) > 1]
+        for address in (self.database_choice, self.searxng_url):
+            if address and (password := _password_of(address)):
+                found.append(password)
         return found
 
     def generation(self) -> GenerationSettings:
@@ -355,6 +430,16 @@ class Settings(BaseSettings):
             max_iterations=self.max_function_call_iterations,
             max_consecutive_errors=self.max_consecutive_tool_errors,
             max_segments=self.max_flush_count,
+        )
+
+    def memory_limits(self) -> MemoryLimits:
+        """How much long-term memory a persona may hold."""
+        from activities.tools.limits import MemoryLimits
+
+        return MemoryLimits(
+            personal=self.max_personal_memories,
+            server=self.max_server_memories,
+            length=self.max_memory_length,
         )
 
     def _key_setting(self, provider: Provider) -> object:

@@ -131,10 +131,10 @@ async def run_up(
 def _check(settings: Settings, tell: Callable[[str], None]) -> None:
     """What a worker or a bot would find as well, said now instead of in its log."""
     settings.generation()
-    if settings.database_choice is not None:
-        from worker.database import check_address  # here: it takes half a second to import
+    if settings.database_choice is not None or settings.storage_key is not None:
+        from worker.database import check_database  # here: it takes half a second to import
 
-        check_address(settings)
+        check_database(settings)
     if settings.discord_token is not None and settings.discord_api is None:
         doubt = token_doubt(settings.discord_token.get_secret_value())
         if doubt is not None:

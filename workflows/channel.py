@@ -52,6 +52,7 @@ with workflow.unsafe.imports_passed_through():
         KillRequest,
     )
     from workflows.contracts.planning import PLAN_TURNS, PlannedTurn, TurnPlan
+    from workflows.contracts.tools import NoticeColour
     from workflows.contracts.turn import (
         TOOLS_USED_SIGNAL,
         ChannelInput,
@@ -220,7 +221,14 @@ class ChannelWorkflow:
             channel_id=message.channel_id,
             trigger_message_id=message.message_id,
             persona_id=0,
-            outgoing=[Outgoing(ordinal=0, text=reason, kind=OutgoingKind.NOTICE)],
+            outgoing=[
+                Outgoing(
+                    ordinal=0,
+                    text=reason,
+                    kind=OutgoingKind.NOTICE,
+                    colour=NoticeColour.AMBER,
+                )
+            ],
             reply_to=None if message.is_synthetic else message.message_id,
             last=True,
         )

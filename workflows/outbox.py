@@ -44,7 +44,7 @@ with workflow.unsafe.imports_passed_through():
         SendResult,
     )
     from workflows.contracts.generation import ModelResult, Segment, SegmentBatch, StreamStatus
-    from workflows.contracts.tools import StickerChoice, ToolNotice
+    from workflows.contracts.tools import NoticeColour, StickerChoice, ToolNotice
     from workflows.contracts.turn import TurnInput
     from workflows.progress import Progress
 
@@ -147,7 +147,12 @@ class Outbox:
 
     def notice(self, text: str) -> None:
         """Queue a word of the system's own, shown apart from the persona's."""
-        self._append(NOTICE, text, OutgoingKind.NOTICE)
+        self._append(
+            NOTICE,
+            text,
+            OutgoingKind.NOTICE,
+            Outgoing(ordinal=0, text="", colour=NoticeColour.AMBER),
+        )
 
     def card(self, notice: ToolNotice) -> None:
         """Queue what a tool has to tell people."""

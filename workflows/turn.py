@@ -166,6 +166,7 @@ class TurnWorkflow:
             invocation=message,
             is_queued=self._turn.is_queued,
             provider=self._turn.provider,
+            is_private=history.is_private,
             own_permissions=history.own_permissions,
             retained_tools=self._turn.retained_tools,
         )
@@ -229,6 +230,7 @@ class TurnWorkflow:
             log_channel_id=context.log_channel_id,
             trigger_message_id=message.message_id,
             first_message_id=self._outbox.first_message_id,
+            is_synthetic=message.is_synthetic,
             persona_id=self._turn.persona_id,
             persona_name=self._turn.persona_name,
             generation=self._turn.generation,
@@ -273,6 +275,7 @@ class TurnWorkflow:
             messages_sent=self._outbox.messages_sent,
             error=end.error,
             is_dm=message.is_dm,
+            is_private=self._context.situation.is_private if self._context else False,
             origin=message.origin,
             channel_name=message.channel_name,
             persona_name=self._turn.persona_name,

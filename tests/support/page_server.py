@@ -20,6 +20,7 @@ class PageServer:
 
     def __init__(self) -> None:
         self.visits: list[Visit] = []
+        self.body = "The heron stands in the reeds."
         self._server: asyncio.Server | None = None
         self._connections: set[asyncio.Task[None]] = set()
 
@@ -62,7 +63,7 @@ class PageServer:
                 await reader.read(1)  # nothing comes but the end
                 visit.closed_early_at = time.monotonic()
             else:
-                page = b"<html><body><article><p>The heron stands in the reeds.</p></article>"
+                page = f"<html><body><article><p>{self.body}</p></article>".encode()
                 writer.write(
                     b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nConnection: close\r\n"
                     + f"Content-Length: {len(page)}\r\n\r\n".encode()

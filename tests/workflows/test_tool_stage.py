@@ -11,6 +11,7 @@ from temporalio import activity
 from temporalio.client import WorkflowHandle
 from temporalio.testing import WorkflowEnvironment
 
+from tests.support.growth import around, iterations
 from tests.workflows.conftest import Channel, open_channel, until
 from tests.workflows.fakes import ModelCall, script_of, tool_success
 from workflows.contracts.context import (
@@ -666,7 +667,7 @@ async def test_a_hundred_iterations_end_with_a_timeout_and_one_warning(
 
         async def tool(request: ToolRequest) -> ToolResult:
             seen.append(len(shown(channel, OutgoingKind.WORKING)))
-            return tool_success(request)
+            return tool_success(request, text="x" * 2_000)
 
         channel.worker.tool = tool
         channel.worker.script = script_of(lambda call: call.tool("roll_dice"))
@@ -679,6 +680,10 @@ async def test_a_hundred_iterations_end_with_a_timeout_and_one_warning(
         assert set(seen[20:]) == {1}
         assert shown(channel, OutgoingKind.WORKING) == [], "it goes away with the turn"
         assert len(channel.discord.deleted) == 1
+        found = await iterations(channel.turn(message))
+        early, late = around(found, 10), around(found, 99)
+        assert late.events <= early.events
+        assert late.bytes <= early.bytes * 1.2
 
 
 async def test_the_warning_goes_away_with_a_killed_turn(channel: Channel) -> None:

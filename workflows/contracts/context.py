@@ -17,6 +17,8 @@ class ContextRequest(Contract):
     is_queued: bool = False
     provider: str = ""
     """Who will be asked: not every provider is offered every tool."""
+    is_private: bool = False
+    """`HistoryRef.is_private`."""
     own_permissions: list[str] = []
     retained_tools: list[str] = []
 

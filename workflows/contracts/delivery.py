@@ -102,7 +102,9 @@ class HiddenNotices(Contract):
     log_channel_id: str
     trigger_message_id: str
     first_message_id: str | None = None
-    """The turn's first message, to link to."""
+    """The turn's first message, to link to; None: the trigger, if it is a message."""
+    is_synthetic: bool = False
+    """The trigger is no message of the channel."""
     persona_id: int = 0
     persona_name: str = ""
     generation: int = 0

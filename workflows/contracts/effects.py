@@ -24,7 +24,7 @@ class FinishRequest(Contract):
     """For the operator, without content."""
     is_dm: bool = False
     is_private: bool = False
-    """`ChatIncoming.is_private`."""
+    """`HistoryRef.is_private`."""
     origin: Origin = Origin.MESSAGE
     channel_name: str = ""
     persona_name: str = ""

@@ -26,6 +26,9 @@ class HistoryRef(Contract):
     newest_message_id: str | None = None
     """Newest message in the channel when it was read, of whatever kind. What this turn says is
     younger, and what an earlier turn said is not."""
+    is_private: bool = False
+    """Not every member of the server can read this channel: what is said in it is not shown in
+    others (behaviour 7.1). A direct message need not say so."""
     own_permissions: list[str] = []
     """Those of `contracts.tools.REPORTED_PERMISSIONS` that the bot has here, from its cache."""
 

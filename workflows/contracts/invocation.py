@@ -79,9 +79,6 @@ class ChatIncoming(Contract):
     """Without the `#`; empty in a direct message."""
     is_dm: bool = False
     is_thread: bool = False
-    is_private: bool = False
-    """Not every member of the server can read this channel: what is said in it is not shown in
-    others (behaviour 7.1). A direct message need not say so."""
     bot_user_id: str = ""
     persona_ids: list[int] = []
     """Personas the message addresses, in the order they should answer; empty: the main one."""

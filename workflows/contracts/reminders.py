@@ -13,6 +13,8 @@ from workflows.contracts.base import ActivityStub, Contract
 
 class ReminderInput(Contract):
     reminder_id: int
+    continue_after: int = 0
+    """For tests: continue as new after so many occurrences. 0: when the server suggests it."""
 
 
 class ReminderKey(Contract):

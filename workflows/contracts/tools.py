@@ -38,6 +38,8 @@ class Situation(Contract):
 
     is_dm: bool = False
     is_thread: bool = False
+    is_private: bool = False
+    """Not every member of the server can read this channel."""
     is_queued: bool = False
     origin: Origin = Origin.MESSAGE
     own_permissions: list[str] = []

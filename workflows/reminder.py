@@ -1,0 +1,211 @@
+"""ReminderWorkflow: one stored reminder, waited for and delivered.
+
+In: the id of its row; `changed` signals when the row was edited or removed, `outcome` signals of
+the channels that were asked to answer. Out: for each occurrence a message to its channel, tried a
+few times, or at last a plain notice. It ends when the row is gone.
+What always holds: an occurrence counts from the time it was due, never from its delivery; an
+attempt that has not been heard of is asked for again under its own message id, so that it is not
+answered twice; arithmetic with calendars is the activities' matter.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from temporalio import workflow
+from temporalio.common import RetryPolicy
+from temporalio.exceptions import ActivityError, is_cancelled_exception
+
+with workflow.unsafe.imports_passed_through():
+    from workflows.activity_calls import Policy, start
+    from workflows.contracts.base import discord_queue, synthetic_message_id
+    from workflows.contracts.delivery import SEND_SEGMENTS, Outgoing, OutgoingKind, SendRequest
+    from workflows.contracts.invocation import (
+        OUTCOME_SIGNAL,
+        REMINDER_WORKFLOW,
+        InvocationEnd,
+        InvocationOutcome,
+    )
+    from workflows.contracts.reminders import (
+        ADVANCE_REMINDER,
+        DELIVER_REMINDER,
+        LOAD_REMINDER,
+        REMINDER_CHANGED_SIGNAL,
+        ReminderDelivery,
+        ReminderInput,
+        ReminderKey,
+        ReminderState,
+    )
+    from workflows.contracts.tools import NoticeColour
+
+SILENCE = timedelta(hours=1)
+"""How long an attempt may go unheard of: a channel may be busy, and a turn long."""
+
+DATABASE_POLICY = Policy(
+    start_to_close=timedelta(seconds=30),
+    retry=RetryPolicy(initial_interval=timedelta(seconds=1), maximum_interval=timedelta(minutes=1)),
+)
+"""Tried until the database is back. As plain activities, for an attempt of theirs costs the
+history nothing, and a reminder is in no hurry."""
+
+DONE = (InvocationEnd.ANSWERED, InvocationEnd.STOPPED)
+
+MAX_QUOTE = 1_500
+"""Code points of the purpose in the plain notice."""
+
+
+@workflow.defn(name=REMINDER_WORKFLOW)
+class ReminderWorkflow:
+    @workflow.init
+    def __init__(self, reminder: ReminderInput) -> None:
+        self._id = reminder.reminder_id
+        self._changed = False
+        self._ends: dict[str, InvocationEnd] = {}
+        """By message id, of this occurrence."""
+
+    @workflow.run
+    async def run(self, reminder: ReminderInput) -> None:
+        occurrences = 0
+        state = await self._load()
+        while state.due is not None:
+            if not await self._is_due(state.due) or not await self._deliver(state, state.due):
+                state = await self._load()
+                continue
+            state = await self._advance(state.due)
+            occurrences += 1
+            if occurrences == reminder.continue_after or (
+                workflow.info().is_continue_as_new_suggested()
+            ):
+                workflow.continue_as_new(reminder)
+
+    @workflow.signal(name=REMINDER_CHANGED_SIGNAL)
+    def changed(self) -> None:
+        """The row was edited or removed."""
+        self._changed = True
+
+    @workflow.signal(name=OUTCOME_SIGNAL)
+    def outcome(self, outcome: InvocationOutcome) -> None:
+        """How an attempt came out, after its turn has closed (C027)."""
+        self._ends[outcome.message_id] = outcome.end
+
+    async def _is_due(self, due: datetime) -> bool:
+        """Wait for the time; False when the row has changed meanwhile."""
+        workflow.set_current_details(f"Due at **{due:%Y-%m-%d %H:%M}** UTC.")
+        left = due - workflow.now()
+        if left > timedelta(0):
+            await self._wait(left, f"due at {due:%Y-%m-%d %H:%M} UTC")
+        return not self._changed
+
+    async def _deliver(self, state: ReminderState, due: datetime) -> bool:
+        """See one occurrence through, to an answer or to the plain notice. False when its row has
+        changed, and it is to be looked at again."""
+        self._ends.clear()
+        attempt = 0
+        delivery = ReminderDelivery()
+        for number in range(1, max(1, state.deliveries) + 1):
+            workflow.set_current_details(f"Due. Delivery {number} of {state.deliveries}.")
+            delivery = await start(
+                DELIVER_REMINDER,
+                ReminderKey(reminder_id=self._id, due=due, attempt=attempt),
+                summary=f"delivery {number}",
+                policy=DATABASE_POLICY,
+            )
+            if not delivery.message_id:
+                return False
+            end = await self._end_of(delivery.message_id)
+            if end in DONE:
+                return True
+            if end is not None:
+                attempt += 1
+                if number < state.deliveries:
+                    await self._wait(
+                        timedelta(seconds=state.retry_delay_seconds), "until the next delivery"
+                    )
+            if self._changed and not await self._still_due(due):
+                return False
+        await self._say_plainly(delivery, due)
+        return True
+
+    async def _end_of(self, message_id: str) -> InvocationEnd | None:
+        """How an attempt came out; None when nobody has said within SILENCE."""
+        give_up_at = workflow.now() + SILENCE
+        while message_id not in self._ends:
+            left = give_up_at - workflow.now()
+            if left <= timedelta(0):
+                workflow.logger.warning("nothing is heard of message %s", message_id)
+                return None
+            try:
+                await workflow.wait_condition(
+                    lambda: message_id in self._ends,
+                    timeout=left,
+                    timeout_summary="until its turn has closed",
+                )
+            except TimeoutError:
+                continue
+        return self._ends[message_id]
+
+    async def _wait(self, time: timedelta, summary: str) -> None:
+        """Wait for a time, or until the row has changed."""
+        try:
+            await workflow.wait_condition(
+                lambda: self._changed, timeout=time, timeout_summary=summary
+            )
+        except TimeoutError:
+            return
+
+    async def _still_due(self, due: datetime) -> bool:
+        """Whether an edit has left the time of this occurrence as it was."""
+        return (await self._load()).due == due
+
+    async def _load(self) -> ReminderState:
+        self._changed = False
+        return await start(
+            LOAD_REMINDER,
+            ReminderKey(reminder_id=self._id),
+            summary="when it is due",
+            policy=DATABASE_POLICY,
+        )
+
+    async def _advance(self, due: datetime) -> ReminderState:
+        return await start(
+            ADVANCE_REMINDER,
+            ReminderKey(reminder_id=self._id, due=due),
+            summary="what comes after it",
+            policy=DATABASE_POLICY,
+        )
+
+    async def _say_plainly(self, delivery: ReminderDelivery, due: datetime) -> None:
+        """The notice in place of an answer that could not be had. Best effort, and bounded."""
+        workflow.logger.error("reminder %d could not be delivered by its persona", self._id)
+        what = "Reminder" if delivery.recipient_id else "Task"
+        request = SendRequest(
+            turn_id=workflow.info().workflow_id,
+            channel_id=delivery.channel_id,
+            trigger_message_id=synthetic_message_id(
+                "reminder notice", str(self._id), due.isoformat()
+            ),
+            persona_id=0,
+            outgoing=[
+                Outgoing(
+                    ordinal=0,
+                    kind=OutgoingKind.NOTICE,
+                    title=what,
+                    # Discord shows the time to everybody in their own zone.
+                    text=f"{delivery.purpose[:MAX_QUOTE]}\n\nDue <t:{int(due.timestamp())}:f>.",
+                    colour=NoticeColour.AMBER,
+                    mention_user_id=delivery.recipient_id,
+                )
+            ],
+            last=True,
+        )
+        try:
+            await start(
+                SEND_SEGMENTS,
+                request,
+                summary="a plain notice",
+                task_queue=discord_queue(delivery.application_id),
+            )
+        except ActivityError as error:
+            if is_cancelled_exception(error):
+                raise
+            workflow.logger.error("reminder %d is lost: %s", self._id, error.cause)
