@@ -136,7 +136,7 @@ def make_worker(
         workflows=[ChannelWorkflow, TurnWorkflow, ReminderWorkflow],
         activities=[
             planning.plan_turns,
-            ContextActivities(storage, registry).build_context,
+            ContextActivities(storage, registry, budget=settings.context_tokens).build_context,
             generation.call_model,
             ToolActivities(registry, storage, resources).run_tool,
             EffectsActivities(storage).finish_turn,

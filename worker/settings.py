@@ -188,6 +188,14 @@ class Settings(BaseSettings):
         "Longest silence of a model in the middle of its answer, in milliseconds; at least 10000.",
         ge=10_000,
     )
+    context_tokens: int = _setting(
+        "EVERTURN_CONTEXT_TOKENS",
+        24_000,
+        "Tokens that a prompt may have, as estimated; raise it for models with a large window, at "
+        "a price for each answer. 8000 to 2000000.",
+        ge=8_000,
+        le=2_000_000,
+    )
     max_function_call_iterations: int = _setting(
         "BOT_MAX_FUNCTION_CALL_ITERATIONS", 100, "Model calls in one turn; at least 1.", ge=1
     )

@@ -156,7 +156,7 @@ class ToolCallStage:
         if not result.success:
             self.notices.failed(call, reason_of(result))
             return History(result=result, requires_follow_up=call.requires_follow_up)
-        self.tools.succeeded(call)
+        self.tools.succeeded(call, result)
         exposure = self.tools.exposed_by_trigger(call.name)
         if exposure is not None:
             self.notices.triggered(call, exposure)

@@ -42,6 +42,7 @@ with workflow.unsafe.imports_passed_through():
         Refusal,
         SendRequest,
         SendResult,
+        stop_button_id,
     )
     from workflows.contracts.generation import ModelResult, Segment, SegmentBatch, StreamStatus
     from workflows.contracts.tools import NoticeColour, StickerChoice, ToolNotice
@@ -108,6 +109,8 @@ class Outbox:
         self._sealed = False
         self._typing_ended = False
         self._said: list[tuple[Origin, str]] = []
+        self._working_unknown = False
+        """The word that the turn is still at work was on its way when the sending was stopped."""
         self._sending = False
         self.newest_message_id: str | None = None
         """The newest message that is older than anything of this turn."""
@@ -258,13 +261,17 @@ class Outbox:
     async def remove_working(self) -> None:
         """Take away the word that the turn is still at work. Best effort: the bot may be away."""
         rows = [row for row in self._ledger if row.origin == WORKING]
-        if not rows:
+        if not rows and not self._working_unknown:
             return
         self._ledger = [row for row in self._ledger if row.origin != WORKING]
+        message = self._turn.invocation
+        button = stop_button_id(message.channel_id, message.message_id, self._turn.persona_id)
         request = DeleteRequest(
             turn_id=self._turn_id,
-            channel_id=self._turn.invocation.channel_id,
+            channel_id=message.channel_id,
             message_ids=[row.message_id for row in rows],
+            stop_button_id=button if self._working_unknown else None,
+            after_message_id=self.newest_message_id,
         )
         handle = start(DELETE_MESSAGES, request, summary="the notice goes", task_queue=self._queue)
         try:
@@ -295,6 +302,9 @@ class Outbox:
         finally:
             self._sending = False
         origins = {outgoing.ordinal: origin for origin, outgoing in batch}
+        arrived = {sent.ordinal for sent in result.sent}
+        if any(at == WORKING and each.ordinal not in arrived for at, each in batch):
+            self._working_unknown = True
         for sent in result.sent:
             self._ledger.append(Row(origins[sent.ordinal], sent.ordinal, sent.message_id))
         self._progress.delivered(len(self._ledger))

@@ -307,7 +307,8 @@ class ToolLoop:
             return False
         if self.tools.sticker is not None:
             return True
-        return self._outbox.delivered_text and not self._needs_follow_up
+        delivered = self._outbox.delivered_text or self.tools.delivered
+        return delivered and not self._needs_follow_up
 
     def _refused(self) -> LoopEnd:
         refusal = self._outbox.refusal

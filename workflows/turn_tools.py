@@ -37,6 +37,8 @@ class TurnTools:
         self._set: ToolSet = context.tools
         self._retain_for = context.retain_for
         self._succeeded: dict[str, None] = {}
+        self.delivered = False
+        """A tool has put something into the channel by itself."""
         self.calls_succeeded: list[str] = []
         """One name for each successful call."""
 
@@ -50,7 +52,8 @@ class TurnTools:
                 return exposure
         return None
 
-    def succeeded(self, call: FunctionCall) -> None:
+    def succeeded(self, call: FunctionCall, result: ToolResult) -> None:
+        self.delivered = self.delivered or result.delivered
         self._succeeded.pop(call.name, None)  # the latest success comes last
         self._succeeded[call.name] = None
         self.calls_succeeded.append(call.name)

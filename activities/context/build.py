@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
-from activities.context.budget import estimate_tokens
+from activities.context.budget import CONTEXT_BUDGET, estimate_tokens
 from activities.context.compose import compose, conversation, tokens_of
 from activities.context.offer import make_offer
 from activities.context.sources import read_sources
@@ -31,10 +31,13 @@ class ContextActivities:
         storage: Storage,
         registry: ToolRegistry,
         clock: Callable[[], datetime] = _clock,
+        budget: int = CONTEXT_BUDGET,
     ) -> None:
+        """`budget` is in tokens, for the whole context."""
         self._storage = storage
         self._registry = registry
         self._clock = clock
+        self._budget = budget
 
     @activity.defn(name=BUILD_CONTEXT.name)
     async def build_context(self, request: ContextRequest) -> ContextRef:
@@ -52,13 +55,13 @@ class ContextActivities:
             ) from None
         messages = conversation(request, sources.history)
         offer = make_offer(request, sources, messages, self._registry)
-        document = compose(request, sources, messages, offer)
+        document = compose(request, sources, messages, offer, self._budget)
         if offer.situation.has_files and not document.media:
             # the files stand in messages that no longer fit: nothing is left to be opened
             shown = {ref.message_id for ref in document.refs}
             kept = [message for message in messages if message.id in shown]
             offer = make_offer(request, sources, kept, self._registry)
-            document = compose(request, sources, messages, offer)
+            document = compose(request, sources, messages, offer, self._budget)
         server = sources.server
         return ContextRef(
             context_id=await self._storage.blobs.put_model("context", document),

@@ -81,6 +81,7 @@ class _Outcome:
     restart: ContextRestart | None = None
     sticker: StickerChoice | None = None
     end_turn: bool = False
+    delivered: bool = False
 
 
 class ToolActivities:
@@ -133,6 +134,7 @@ class ToolActivities:
             restart=outcome.restart,
             sticker=outcome.sticker,
             end_turn=outcome.end_turn,
+            delivered=outcome.delivered,
         )
 
     async def _outcome(self, request: ToolRequest, call_log: Any) -> _Outcome:
@@ -215,7 +217,14 @@ def _told(returned: object) -> _Outcome:
     if answer is None:
         return _Outcome(True, text, "success")
     return _Outcome(
-        True, text, "success", answer.notices, answer.restart, answer.sticker, answer.end_turn
+        True,
+        text,
+        "success",
+        notices=answer.notices,
+        restart=answer.restart,
+        sticker=answer.sticker,
+        end_turn=answer.end_turn,
+        delivered=answer.delivered,
     )
 
 

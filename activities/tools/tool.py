@@ -34,6 +34,8 @@ class Answer:
     """For people: in the channel as far as the server wants them, and in its thought log."""
     restart: ContextRestart | None = None
     sticker: StickerChoice | None = None
+    delivered: bool = False
+    """Members of this channel see something new because of it: a reply, a reaction."""
     end_turn: bool = False
 
 

@@ -1,6 +1,7 @@
 """Delete messages: take away what a failed attempt had shown.
 
 In: `DeleteRequest`. Out: how many went. Idempotent: a message that is gone already is no fault.
+A message whose id nobody knows is found by its Stop button, whose id is like no other.
 Where Discord refuses, deletion stops, is logged, and the turn goes on.
 """
 
@@ -20,6 +21,9 @@ from bot.discord_faults import (
 from runtime.heartbeat import heartbeating
 from workflows.contracts.delivery import DELETE_MESSAGES, DeleteRequest, DeleteResult
 
+LOOKED_AT = 200
+"""Messages in which a Stop button is looked for: what a busy channel says in a long turn."""
+
 log = structlog.get_logger(__name__)
 
 
@@ -33,7 +37,10 @@ class DeleteActivities:
         channel = self._client.get_partial_messageable(int(request.channel_id))
         deleted = 0
         async with heartbeating():
-            for message_id in request.message_ids:
+            message_ids = list(request.message_ids)
+            if request.stop_button_id is not None:
+                message_ids += await self._with_button(channel, request)
+            for message_id in message_ids:
                 try:
                     await channel.get_partial_message(int(message_id)).delete()
                     deleted += 1
@@ -49,3 +56,33 @@ class DeleteActivities:
                 except NETWORK_FAULTS as error:
                     raise try_again(error) from error
         return DeleteResult(deleted=deleted)
+
+    async def _with_button(
+        self, channel: discord.PartialMessageable, request: DeleteRequest
+    ) -> list[str]:
+        """Ids of our messages that carry the request's Stop button."""
+        after = discord.Object(int(request.after_message_id)) if request.after_message_id else None
+        try:
+            return [
+                str(message.id)
+                async for message in channel.history(
+                    limit=LOOKED_AT, after=after, oldest_first=after is not None
+                )
+                if request.stop_button_id in _buttons(message)
+            ]
+        except discord.HTTPException as error:
+            if is_transient(error):
+                raise try_again(error) from error
+            log.warning("deletion refused", channel=request.channel_id, error=describe(error))
+            return []
+        except NETWORK_FAULTS as error:
+            raise try_again(error) from error
+
+
+def _buttons(message: discord.Message) -> list[str | None]:
+    return [
+        button.custom_id
+        for row in message.components
+        if isinstance(row, discord.ActionRow)
+        for button in row.children
+    ]

@@ -30,6 +30,7 @@ from workflows.contracts.delivery import (
     SendRequest,
     SendResult,
     message_nonce,
+    stop_button_id,
 )
 
 
@@ -520,3 +521,21 @@ async def test_deleting_waits_out_an_outage_and_accepts_a_refusal(
         await ActivityEnvironment().run(delete, asked)
     discord_api.fail("DELETE", "message", 403, code=50001)
     assert (await ActivityEnvironment().run(delete, asked)).deleted == 0
+
+
+async def test_a_stop_button_is_found_by_its_id(
+    discord_api: LoopbackDiscord, client: EverturnClient
+) -> None:
+    """The process that sent it died before it could say so: nobody knows the message's id."""
+    older = discord_api.say("older")["id"]
+    button = stop_button_id(CHANNEL_ID, "5", 1)
+    for custom_id in (button, stop_button_id(CHANNEL_ID, "6", 1)):
+        row = {"type": 1, "components": [{"type": 2, "style": 4, "custom_id": custom_id}]}
+        discord_api.say(custom_id, components=[row])
+    asked = DeleteRequest(
+        turn_id="t1", channel_id=CHANNEL_ID, stop_button_id=button, after_message_id=older
+    )
+    delete = DeleteActivities(client).delete_messages
+    assert (await ActivityEnvironment().run(delete, asked)).deleted == 1
+    assert (await ActivityEnvironment().run(delete, asked)).deleted == 0
+    assert discord_api.contents() == ["older", stop_button_id(CHANNEL_ID, "6", 1)]

@@ -69,6 +69,7 @@ class FakeDiscord:
     def __init__(self) -> None:
         self.messages: list[Message] = []
         self.deleted: list[str] = []
+        self.deletions: list[DeleteRequest] = []
         self.requests: list[SendRequest] = []
         self.typing_ended: list[str] = []
         self.hidden: list[HiddenNotices] = []
@@ -126,6 +127,7 @@ class FakeDiscord:
 
     @activity.defn(name=DELETE_MESSAGES.name)
     async def delete_messages(self, request: DeleteRequest) -> DeleteResult:
+        self.deletions.append(request)
         self.deleted.extend(request.message_ids)
         self.messages = [m for m in self.messages if m.id not in request.message_ids]
         return DeleteResult(deleted=len(request.message_ids))

@@ -21,7 +21,7 @@ from workflows.contracts.context import (
     NoticeStyle,
     ToolSet,
 )
-from workflows.contracts.delivery import OutgoingKind
+from workflows.contracts.delivery import OutgoingKind, SendRequest, stop_button_id
 from workflows.contracts.generation import FunctionCall, ModelResult, StreamStatus
 from workflows.contracts.tools import (
     DISCORD_TOOLS,
@@ -700,6 +700,31 @@ async def test_the_warning_goes_away_with_a_killed_turn(channel: Channel) -> Non
     await channel.kill()
     await channel.stopped(message)
     assert channel.discord.messages == []
+
+
+async def test_a_warning_that_nobody_acknowledged_is_looked_for(channel: Channel) -> None:
+    """The bot died after it had sent it, and the turn was stopped before another attempt."""
+    channel.worker.limits = TurnLimits(warn_at_iteration=1)
+    sending = asyncio.Event()
+
+    async def dies(request: SendRequest) -> None:
+        sending.set()
+        while True:
+            activity.heartbeat()
+            await asyncio.sleep(0.05)
+
+    async def script(call: ModelCall) -> ModelResult:
+        return await call.until_cancelled()
+
+    channel.discord.on_send = dies
+    channel.worker.script = script
+    message = await channel.post()
+    await sending.wait()
+    await channel.kill()
+    await channel.stopped(message)
+    (request,) = channel.discord.deletions
+    assert request.message_ids == []
+    assert request.stop_button_id == stop_button_id(channel.id, message.message_id, 1)
 
 
 async def test_a_quiet_turn_is_not_warned(channel: Channel) -> None:

@@ -540,3 +540,21 @@ async def test_empty_after_a_tool_that_followed_text(channel: Channel, follow_up
     result = await channel.answered(message)
     assert result.status is (StreamStatus.EMPTY_RESPONSE if follow_up else StreamStatus.COMPLETED)
     assert plain(channel) == ["There."]
+
+
+async def test_a_reply_that_a_tool_sent_is_an_answer(channel: Channel) -> None:
+    """6.4: something was delivered, though not by the outbox."""
+
+    async def tool(request: ToolRequest) -> ToolResult:
+        return tool_success(request).model_copy(update={"delivered": True})
+
+    async def script(call: ModelCall) -> ModelResult:
+        if call.request.call_index:
+            return call.result(status=StreamStatus.EMPTY_RESPONSE)
+        return call.tool("interact_with_recent_message", "{}", requires_follow_up=False)
+
+    channel.worker.tool = tool
+    channel.worker.script = script
+    result = await channel.answered(await channel.post())
+    assert result.status is StreamStatus.COMPLETED
+    assert channel.discord.texts == []

@@ -80,7 +80,11 @@ class SendResult(Contract):
 class DeleteRequest(Contract):
     turn_id: str
     channel_id: str
-    message_ids: list[str]
+    message_ids: list[str] = []
+    stop_button_id: str | None = None
+    """Also our message with this Stop button, which may stand in the channel although nobody has
+    said so: the process that sent it died. It is looked for after `after_message_id`."""
+    after_message_id: str | None = None
 
 
 class DeleteResult(Contract):

@@ -158,6 +158,8 @@ class ToolResult(Contract):
     """At most `MAX_NOTICES`."""
     restart: ContextRestart | None = None
     sticker: StickerChoice | None = None
+    delivered: bool = False
+    """The tool itself put something into this channel for its members, such as a reply."""
     end_turn: bool = False
     """The turn is over with this call, as `completed`; the model is not asked again."""
 

@@ -24,7 +24,7 @@ from activities.tools.channels import (
 )
 from activities.tools.messages import tool_nonce
 from activities.tools.resources import ToolResources
-from activities.tools.tool import Tool, ToolArguments, ToolFailure
+from activities.tools.tool import Answer, Tool, ToolArguments, ToolFailure
 from storage.config import ServerConfig
 from text.graphemes import boundary_at_or_before
 from workflows.contracts.tools import DISCORD_TOOLS, Situation, ToolContext
@@ -88,7 +88,7 @@ def clean_thread_name(name: str) -> str:
 
 async def create_thread(
     arguments: CreateThreadArguments, context: ToolContext, resources: ToolResources
-) -> CreatedThread:
+) -> Answer:
     guild_id = guild_of(context)
     if arguments.channel_name:
         found = await find_channel(arguments.channel_name, context, resources)
@@ -109,7 +109,8 @@ async def create_thread(
     thread = await resources.discord.create_thread(
         channel_id, arguments.thread_name, arguments.first_message, tool_nonce(context)
     )
-    return CreatedThread(thread_id=thread.id, name=thread.name, mention=f"<#{thread.id}>")
+    created = CreatedThread(thread_id=thread.id, name=thread.name, mention=f"<#{thread.id}>")
+    return Answer(created, delivered=channel_id == context.channel_id)
 
 
 def _is_available(situation: Situation, config: ServerConfig) -> bool:

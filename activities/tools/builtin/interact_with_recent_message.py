@@ -15,7 +15,7 @@ from activities.context.document import load_document
 from activities.tools.channels import THE_BOT, own_permissions, require, sending_in
 from activities.tools.messages import MAX_MESSAGE_NAME, tool_nonce
 from activities.tools.resources import ToolResources
-from activities.tools.tool import Tool, ToolArguments, ToolFailure
+from activities.tools.tool import Answer, Tool, ToolArguments, ToolFailure
 from storage.config import ServerConfig
 from workflows.contracts.invocation import Source
 from workflows.contracts.tools import DISCORD_TOOLS, Situation, ToolContext
@@ -57,7 +57,7 @@ class Interaction(BaseModel):
 
 async def interact(
     arguments: InteractArguments, context: ToolContext, resources: ToolResources
-) -> Interaction:
+) -> Answer:
     is_reply = arguments.action == "reply"
     if is_reply and _is_queued(context):
         raise ToolFailure("Your answer is a reply already; replying is off in this turn.")
@@ -73,11 +73,11 @@ async def interact(
     await _check(is_reply, context, resources)
     if not is_reply:
         await resources.discord.react(context.channel_id, target.message_id, arguments.content)
-        return Interaction(done="reacted")
+        return Answer(Interaction(done="reacted"), delivered=True)
     sent = await resources.discord.reply(
         context.channel_id, target.message_id, arguments.content, tool_nonce(context)
     )
-    return Interaction(done="replied", message_ids=sent)
+    return Answer(Interaction(done="replied", message_ids=sent), delivered=True)
 
 
 def _is_queued(context: ToolContext) -> bool:
