@@ -22,8 +22,15 @@ def test_the_invitation_asks_for_exactly_what_it_names() -> None:
         "embed_links": "Embed Links",
         "read_message_history": "Read Message History",
     }
-    assert asked == set(named)
-    assert ", ".join(named.values()) in README
+    for_tools = {
+        "add_reactions": "Add Reactions",
+        "create_public_threads": "Create Public Threads",
+    }
+    assert asked == set(named) | set(for_tools)
+    assert (
+        f"{', '.join(named.values())}, and for its tools {' and '.join(for_tools.values())}."
+        in (README)
+    )
 
 
 def test_every_file_it_points_to_exists() -> None:

@@ -12,6 +12,7 @@ import json
 import re
 import sys
 from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +22,25 @@ from temporalio.exceptions import ApplicationError
 from temporalio.testing import WorkflowEnvironment
 
 from tests.workflows.conftest import Channel, open_channel, until
-from tests.workflows.fakes import ModelCall, tool_success
+from tests.workflows.fakes import ModelCall, script_of, shows_and_goes_on, tool_success
+from tests.workflows.test_reminder import open_bench
 from worker.dev_server import temporal_binary
 from workflows.contracts.attributes import SEARCH_ATTRIBUTES
+from workflows.contracts.base import synthetic_message_id
+from workflows.contracts.context import ContextRef, ToolSet
 from workflows.contracts.generation import ErrorType, ModelError, ModelResult, StreamStatus
-from workflows.contracts.tools import ToolRequest, ToolResult
+from workflows.contracts.invocation import Boomerang, ChatIncoming, InvocationEnd, Origin
+from workflows.contracts.tools import (
+    REVEAL_MESSAGE_METADATA,
+    SELECT_STICKER,
+    ContextRestart,
+    RestartKind,
+    StickerChoice,
+    ToolNotice,
+    ToolRequest,
+    ToolResult,
+)
+from workflows.contracts.turn import TurnLimits
 
 HERE = Path(__file__).parent
 
@@ -157,6 +172,89 @@ async def continued(channel: Channel) -> dict[str, WorkflowHandle]:
     return {"channel": channel.handle}
 
 
+async def tool_stage(channel: Channel) -> dict[str, WorkflowHandle]:
+    """A restart, a sticker, cards, a word in between, a blocked call; killed in the end."""
+    channel.worker.limits = TurnLimits(warn_at_iteration=2)
+    channel.worker.context = ContextRef(
+        context_id="",
+        retain_for=4,
+        log_channel_id="99",
+        tools=ToolSet(
+            deliberate=True, allowed=[REVEAL_MESSAGE_METADATA, SELECT_STICKER, "create_task"]
+        ),
+    )
+    restart = ContextRestart(kind=RestartKind.MESSAGE_METADATA, context_id="richer")
+
+    async def tool(request: ToolRequest) -> ToolResult:
+        extra: dict[str, object] = {"notices": [ToolNotice(title="Done", text="It is done.")]}
+        if request.name == REVEAL_MESSAGE_METADATA:
+            extra = {"restart": restart}
+        if request.name == SELECT_STICKER:
+            extra = {"sticker": StickerChoice(sticker_id="11", name="wave")}
+        return tool_success(request).model_copy(update=extra)
+
+    async def script(call: ModelCall) -> ModelResult:
+        names = [REVEAL_MESSAGE_METADATA, SELECT_STICKER, "create_task", "not_allowed"]
+        if call.request.call_index < len(names):
+            return call.tool(names[call.request.call_index], "{}", "A word.")
+        await call.say("Shown.")
+        return await call.until_cancelled()
+
+    channel.worker.tool = tool
+    channel.worker.script = script
+    message = await channel.post()
+    await until(lambda: "Shown." in channel.discord.texts)
+    await channel.kill()
+    await ended(channel, message)
+    channel.worker.script = script_of(
+        lambda call: call.tool(SELECT_STICKER, requires_follow_up=False),
+        lambda call: call.result("Hello."),
+    )
+    second = await channel.post()
+    await channel.answered(second)
+    return {
+        "killed_turn": channel.turn(message),
+        "turn": channel.turn(second),
+        "channel": channel.handle,
+    }
+
+
+async def reported(channel: Channel) -> dict[str, WorkflowHandle]:
+    """Somebody waits for what comes of it: answered, and dropped by a kill."""
+
+    def task(number: str) -> ChatIncoming:
+        return channel.message(
+            "ask them",
+            message_id=synthetic_message_id("task", number, channel.id),
+            origin=Origin.CROSS_CHANNEL,
+            answer_to="reminder/nobody",
+            boomerang=Boomerang(channel_id="55", message_id="66", persona_id=1),
+        )
+
+    await channel.post(task("1"))
+    await until(lambda: len(channel.discord.reports) == 1)
+    channel.worker.script = shows_and_goes_on
+    await channel.post()
+    await until(lambda: channel.discord.texts == ["Hello.", "shown"])
+    await channel.post(task("2"))
+    await channel.kill()
+    await until(lambda: len(channel.discord.reports) == 2)
+    return {"channel": channel.handle}
+
+
+async def reminded(channel: Channel) -> dict[str, WorkflowHandle]:
+    """Twice: one that nobody answers, which becomes a plain notice, and one that is answered."""
+    due = datetime.now(UTC).replace(microsecond=0) - timedelta(days=1, minutes=1)
+    async with open_bench(channel.client, due) as bench:
+        bench.reminders.repeats = bench.reminders.deliveries = 1
+        bench.reminders.script = lambda key: (
+            InvocationEnd.FAILED if key.due == due else InvocationEnd.ANSWERED
+        )
+        handle = await bench.start()
+        await handle.result()
+    return {"reminder": handle}
+
+
 async def ended(channel: Channel, message: object) -> None:
     try:
         await channel.answered(message)  # pyright: ignore[reportArgumentType]
@@ -175,6 +273,9 @@ SCENARIOS: dict[str, Scenario] = {
         retried,
         failed,
         continued,
+        tool_stage,
+        reported,
+        reminded,
     )
 }
 

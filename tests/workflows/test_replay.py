@@ -12,6 +12,7 @@ from temporalio.worker import Replayer
 
 from tests.histories.record import SCENARIOS
 from workflows.channel import ChannelWorkflow
+from workflows.reminder import ReminderWorkflow
 from workflows.turn import TurnWorkflow
 
 HISTORIES = sorted((Path(__file__).parents[1] / "histories").glob("*.json"))
@@ -25,7 +26,8 @@ def history(request: pytest.FixtureRequest) -> WorkflowHistory:
 
 async def test_a_recorded_history_replays(history: WorkflowHistory) -> None:
     replayer = Replayer(
-        workflows=[ChannelWorkflow, TurnWorkflow], data_converter=pydantic_data_converter
+        workflows=[ChannelWorkflow, TurnWorkflow, ReminderWorkflow],
+        data_converter=pydantic_data_converter,
     )
     await replayer.replay_workflow(history)
 
