@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from typing import Any
 
 import pytest
@@ -124,8 +125,8 @@ async def test_metadata_is_revealed_once(stack: Stack, model: ModelServer) -> No
     posted = await stack.discord.say("general", "Ada", "Nova, which message was that?")
     result = await stack.ended(posted)
     first, second, third = model.requests
-    assert "ref_1" not in prompt(first)
-    assert "ref_1" in prompt(second)
+    assert not re.search(r"ref_\d", prompt(first))
+    assert re.search(r"ref_\d", prompt(second))
     assert tool_texts(second) == []
     assert "reveal_message_metadata" in offered(first)
     assert "reveal_message_metadata" not in offered(second)
@@ -187,10 +188,9 @@ async def test_deliberate_mode_offers_what_is_asked_for(stack: Stack, model: Mod
         posted = await stack.discord.say("random", "Ben", "Nova, good morning")
         await stack.ended(posted)
         assert offered(model.requests[0]) == []
-        blocked = json.loads(tool_texts(model.requests[1])[0])
-        assert blocked == {}, blocked
-        assert blocked["status"] == "blocked_by_deliberate_tool_mode"
-        assert blocked["allowedToolNames"] == []
+        (blocked,) = tool_texts(model.requests[1])
+        assert "blocked_by_deliberate_tool_mode" in blocked
+        assert json.loads(json.loads(blocked)["error"])["allowedToolNames"] == []
         assert notices(await stack.discord.replies("random", posted)) == []
 
         asked = await stack.discord.say("random", "Ben", "Nova, search the web for herons")
