@@ -5,8 +5,7 @@ from __future__ import annotations
 from temporalio import activity
 
 from storage import Storage
-from workflows.contracts.invocation import ChatIncoming
-from workflows.contracts.planning import PLAN_TURNS, PlannedTurn, TurnPlan
+from workflows.contracts.planning import PLAN_TURNS, PlannedTurn, PlanRequest, TurnPlan
 from workflows.contracts.turn import TurnLimits
 
 
@@ -25,13 +24,14 @@ class PlanningActivities:
         self._model = model
 
     @activity.defn(name=PLAN_TURNS.name)
-    async def plan_turns(self, invocation: ChatIncoming) -> TurnPlan:
+    async def plan_turns(self, request: PlanRequest) -> TurnPlan:
         """One query, so that it can run as a local activity.
 
         A persona that was selected answers alone. Else the order is that of `persona_ids`, each at
         most once; ids that do not live in this server are left out, and with none left the main
         persona answers. The plan is empty only where no persona exists.
         """
+        invocation = request.invocation
         here = await self._storage.personas.all(invocation.guild_id)
         if not here:
             activity.logger.warning(

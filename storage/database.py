@@ -30,6 +30,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_en
 from storage.address import DatabaseAddress
 from storage.errors import StorageError, is_lasting, reason
 from storage.explain import explain, passes
+from storage.sqlite_driver import connect
 
 T = TypeVar("T")
 
@@ -140,11 +141,12 @@ def _driver_errors() -> tuple[type[BaseException], ...]:
 
 
 def _sqlite(address: DatabaseAddress) -> AsyncEngine:
-    assert address.path is not None
+    path = address.path
+    assert path is not None
     try:
-        address.path.parent.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         # only this user may read what people wrote; SQLite gives the WAL the same mode
-        os.close(os.open(address.path, os.O_RDWR | os.O_CREAT, 0o600))
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
     except OSError as error:
         raise StorageError(
             f"{address} cannot be opened ({reason(error)}): choose a file that this user may write",
@@ -152,7 +154,8 @@ def _sqlite(address: DatabaseAddress) -> AsyncEngine:
         ) from None
 
     engine = create_async_engine(
-        URL.create("sqlite+aiosqlite", database=str(address.path)),
+        URL.create("sqlite+aiosqlite", database=str(path)),
+        async_creator=lambda: connect(path),
         hide_parameters=True,
         pool_size=4,  # each is a thread; one writes at a time anyway
         max_overflow=4,

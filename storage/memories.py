@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict
-from sqlalchemy import ColumnElement, Row, and_, delete, func, select, update
+from sqlalchemy import ColumnElement, Row, and_, bindparam, delete, func, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from storage import tables
@@ -26,6 +26,20 @@ MAX_TAGS = 20
 MAX_TAG_LENGTH = 60
 
 _columns = tables.memories.c
+
+# made once: putting a query together costs more than asking it
+_OF_SERVER_AND_USERS = (
+    select(tables.memories)
+    .where(
+        _columns.server_key == bindparam("server_key"),
+        _columns.persona_id == bindparam("persona_id"),
+        or_(
+            _columns.user_id.is_(None),
+            _columns.user_id.in_(bindparam("user_ids", expanding=True)),
+        ),
+    )
+    .order_by(_columns.id)
+)
 
 
 class Memory(BaseModel):
@@ -126,35 +140,39 @@ class Memories:
 
     async def of_server(self, server_key: str, persona_id: int) -> list[Memory]:
         """What holds for the whole server, oldest first."""
-        query = _query(_scope(server_key, persona_id, None))
-
-        async def work(connection: AsyncConnection) -> list[Memory]:
-            return [_memory(row) for row in await connection.execute(query)]
-
-        return await self._database.read(work)
+        shared, _ = await self.of_server_and_users(server_key, persona_id, ())
+        return shared
 
     async def of_users(
         self, server_key: str, persona_id: int, user_ids: Collection[str]
     ) -> dict[str, list[Memory]]:
         """What was kept about each of these members in this server, oldest first; only those about
         whom there is something."""
-        if not user_ids:
-            return {}
-        query = _query(
-            and_(
-                _columns.server_key == server_key,
-                _columns.persona_id == persona_id,
-                _columns.user_id.in_(sorted(set(user_ids))),
-            )
-        )
+        _, personal = await self.of_server_and_users(server_key, persona_id, user_ids)
+        return personal
 
-        async def work(connection: AsyncConnection) -> dict[str, list[Memory]]:
-            found: dict[str, list[Memory]] = {}
-            for row in await connection.execute(query):
-                found.setdefault(row.user_id, []).append(_memory(row))
-            return found
+    async def of_server_and_users(
+        self, server_key: str, persona_id: int, user_ids: Collection[str]
+    ) -> tuple[list[Memory], dict[str, list[Memory]]]:
+        """Both of the above, with one query."""
+        values = {
+            "server_key": server_key,
+            "persona_id": persona_id,
+            "user_ids": sorted(set(user_ids)),
+        }
 
-        return await self._database.read(work)
+        async def work(connection: AsyncConnection) -> list[Memory]:
+            rows = await connection.execute(_OF_SERVER_AND_USERS, values)
+            return [_memory(row) for row in rows]
+
+        shared: list[Memory] = []
+        personal: dict[str, list[Memory]] = {}
+        for memory in await self._database.read(work):
+            if memory.user_id is None:
+                shared.append(memory)
+            else:
+                personal.setdefault(memory.user_id, []).append(memory)
+        return shared, personal
 
 
 def _scope(server_key: str, persona_id: int, user_id: str | None) -> ColumnElement[bool]:

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import Any, NotRequired, TypedDict, Unpack
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, NaiveDatetime
-from sqlalchemy import ColumnElement, Row, delete, func, select, update
+from sqlalchemy import ColumnElement, Row, bindparam, delete, func, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from storage import tables
@@ -28,6 +28,11 @@ MAX_NAME = 100
 """Of a server, a channel or a member, as Discord allows."""
 
 _columns = tables.reminders.c
+_PENDING = (
+    select(tables.reminders)
+    .where(_columns.server_key == bindparam("server_key"))
+    .order_by(_columns.due_at, _columns.id)
+)
 _LENGTHS = {
     "purpose": MAX_PURPOSE,
     "guild_name": MAX_NAME,
@@ -188,14 +193,10 @@ class Reminders:
 
     async def pending(self, server_key: str) -> list[Reminder]:
         """All of a server, the next one first."""
-        query = (
-            select(tables.reminders)
-            .where(_columns.server_key == server_key)
-            .order_by(_columns.due_at, _columns.id)
-        )
 
         async def work(connection: AsyncConnection) -> list[Reminder]:
-            return [_reminder(row) for row in await connection.execute(query)]
+            rows = await connection.execute(_PENDING, {"server_key": server_key})
+            return [_reminder(row) for row in rows]
 
         return await self._database.read(work)
 

@@ -51,7 +51,7 @@ with workflow.unsafe.imports_passed_through():
         KillOutcome,
         KillRequest,
     )
-    from workflows.contracts.planning import PLAN_TURNS, PlannedTurn, TurnPlan
+    from workflows.contracts.planning import PLAN_TURNS, PlannedTurn, PlanRequest, TurnPlan
     from workflows.contracts.tools import NoticeColour
     from workflows.contracts.turn import (
         TOOLS_USED_SIGNAL,
@@ -196,7 +196,8 @@ class ChannelWorkflow:
         give_up_at = workflow.now() + PLAN_PATIENCE
         while not self._stop_pending:
             try:
-                return await run_local(PLAN_TURNS, message, summary=summaries.plan(message))
+                request = PlanRequest(invocation=message)
+                return await run_local(PLAN_TURNS, request, summary=summaries.plan(message))
             except FailureError as error:
                 if is_cancelled_exception(error):
                     raise

@@ -181,12 +181,10 @@ def _short_term(
 
 
 def _people(messages: Sequence[HistoryMessage], invocation: ChatIncoming) -> list[Person]:
+    newest = {message.author_id: message for message in messages if not message.is_self}
     people = {
-        message.author_id: Person(
-            user_id=message.author_id, name=message.author_name, is_bot=message.is_bot
-        )
-        for message in messages
-        if not message.is_self
+        author_id: Person(user_id=author_id, name=message.author_name, is_bot=message.is_bot)
+        for author_id, message in newest.items()
     }
     if invocation.author_id and invocation.author_id not in people:
         invoker = Person(user_id=invocation.author_id, name=invocation.author_name)

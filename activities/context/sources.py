@@ -32,6 +32,8 @@ log = structlog.get_logger(__name__)
 class Sources:
     persona: Persona
     history: ChannelHistory
+    """Without what members said whom no persona reads (behaviour 6.1, step 2); the message that is
+    answered is there, whoever wrote it."""
     server: ServerConfig = field(default_factory=ServerConfig)
     user: UserConfig = field(default_factory=UserConfig)
     """Of whoever is answered."""
@@ -61,8 +63,14 @@ async def read_sources(storage: Storage, request: ContextRequest, now: datetime)
     async def work() -> Sources:
         persona = await storage.personas.get(persona_id)
         server = await storage.configs.server(key)
-        user = await storage.configs.user(invocation.author_id)
+        users = await storage.configs.users(people)
+        user = users.get(invocation.author_id, UserConfig())
         reminders = await _extra("reminders", storage.reminders.pending(key), [])
+        memories, personal = await _extra(
+            "memories",
+            storage.memories.of_server_and_users(key, persona_id, people[:MAX_PEOPLE]),
+            ([], {}),
+        )
         here: StmRecord | None = None
         elsewhere: list[StmRecord] = []
         if user.privacy is not Privacy.FULL and invocation.author_id:
@@ -82,13 +90,11 @@ async def read_sources(storage: Storage, request: ContextRequest, now: datetime)
             )
         return Sources(
             persona=persona,
-            history=history,
+            history=_readable(history, users, invocation.message_id),
             server=server,
             user=user,
-            memories=await _extra("memories", storage.memories.of_server(key, persona_id), []),
-            personal=await _extra(
-                "personal memories", storage.memories.of_users(key, persona_id, people), {}
-            ),
+            memories=memories,
+            personal=personal,
             reminders=[reminder for reminder in reminders if reminder.persona_id == persona_id],
             stm_here=here,
             stm_elsewhere=elsewhere,
@@ -108,11 +114,29 @@ async def _report(storage: Storage, request: ContextRequest) -> BoomerangReport 
 
 
 def _people(history: ChannelHistory, invoker_id: str) -> list[str]:
+    """Whoever is answered, then the members in the conversation, those who wrote last first."""
     latest = dict.fromkeys([invoker_id] if invoker_id else [])
     for message in reversed(history.messages):
         if not message.is_bot and not message.is_self:
             latest[message.author_id] = None
-    return list(latest)[:MAX_PEOPLE]
+    return list(latest)
+
+
+def _readable(
+    history: ChannelHistory, users: Mapping[str, UserConfig], trigger_id: str
+) -> ChannelHistory:
+    unread = {user_id for user_id, config in users.items() if config.privacy is Privacy.FULL}
+    if not unread:
+        return history
+    return history.model_copy(
+        update={
+            "messages": [
+                message
+                for message in history.messages
+                if message.id == trigger_id or message.author_id not in unread
+            ]
+        }
+    )
 
 
 async def _extra(name: str, reading: Awaitable[Extra], without: Extra) -> Extra:

@@ -7,20 +7,37 @@ Everturn changes holds for everybody who never chose.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from datetime import UTC, datetime
 from typing import TypeVar
 
+import structlog
 from pydantic import ValidationError
-from sqlalchemy import Column, Table, select
+from sqlalchemy import Column, Table, bindparam, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from storage import tables
-from storage.config.models import Section, ServerConfig, UserConfig
+from storage.config.models import Privacy, Section, ServerConfig, UserConfig
 from storage.database import Database, lock_of
 from storage.errors import StorageError
 
 S = TypeVar("S", bound=Section)
+
+log = structlog.get_logger(__name__)
+
+
+def _key(table: Table) -> Column[str]:
+    (key,) = table.primary_key.columns
+    return key
+
+
+_ONE = {
+    table: select(table.c.settings).where(_key(table) == bindparam("owner"))
+    for table in (tables.server_settings, tables.user_settings)
+}
+_USERS = select(tables.user_settings.c.user_id, tables.user_settings.c.settings).where(
+    tables.user_settings.c.user_id.in_(bindparam("user_ids", expanding=True))
+)
 
 
 class Configs:
@@ -37,6 +54,30 @@ class Configs:
         return await self._database.read(
             lambda connection: _load(connection, tables.user_settings, user_id, UserConfig)
         )
+
+    async def users(self, user_ids: Collection[str]) -> dict[str, UserConfig]:
+        """Of those among them who have set something.
+
+        One whose row is not readable counts as fully private, and is logged: one damaged row is
+        no reason to answer nobody whom its owner has met, and none to show what they may have
+        hidden.
+        """
+        if not user_ids:
+            return {}
+        values = {"user_ids": sorted(set(user_ids))}
+
+        async def work(connection: AsyncConnection) -> dict[str, object]:
+            rows = await connection.execute(_USERS, values)
+            return {row.user_id: row.settings for row in rows}
+
+        found: dict[str, UserConfig] = {}
+        for user_id, stored in (await self._database.read(work)).items():
+            try:
+                found[user_id] = _read(tables.user_settings, user_id, UserConfig, stored)
+            except StorageError as error:
+                log.warning("storage.settings_not_readable", reason=str(error))
+                found[user_id] = UserConfig(privacy=Privacy.FULL)
+        return found
 
     async def change_server(
         self, server_key: str, change: Callable[[ServerConfig], ServerConfig]
@@ -77,10 +118,11 @@ class Configs:
 
 
 async def _load(connection: AsyncConnection, table: Table, owner: str, model: type[S]) -> S:
-    query = select(table.c.settings).where(_key(table) == owner)
-    stored = (await connection.execute(query)).scalar_one_or_none()
-    if stored is None:
-        return model()
+    stored = (await connection.execute(_ONE[table], {"owner": owner})).scalar_one_or_none()
+    return model() if stored is None else _read(table, owner, model, stored)
+
+
+def _read(table: Table, owner: str, model: type[S], stored: object) -> S:
     try:
         return model.model_validate(stored)
     except ValidationError:
@@ -89,8 +131,3 @@ async def _load(connection: AsyncConnection, table: Table, owner: str, model: ty
             f"the row {owner} of the table {table.name} is not readable: correct or delete it",
             lasting=True,
         ) from None
-
-
-def _key(table: Table) -> Column[str]:
-    (key,) = table.primary_key.columns
-    return key

@@ -10,10 +10,10 @@ Reading leaves out what has expired; `purge` deletes it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, and_, delete, or_, update
+from sqlalchemy import BindParameter, ColumnElement, and_, bindparam, delete, or_, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from storage import tables
@@ -26,33 +26,48 @@ SUMMARY_LIFETIME = timedelta(hours=24)
 RETENTION = timedelta(days=90)
 """Default of STM_JANITOR_RETENTION_DAYS (behaviour 18)."""
 
+Moment = datetime | BindParameter[Any]
+
 _records = tables.stm_records.c
 _entries = tables.stm_entries.c
 
 
-@dataclass(frozen=True)
-class Expired:
-    """The conditions for what has expired at `now`."""
+class Expired(NamedTuple):
+    """The conditions for what has expired. The moments are `at` some time, or parameters of a
+    statement that is made once (`ASKED`)."""
 
-    now: datetime
-    retention: timedelta = RETENTION
+    past_crude: Moment
+    past_summary: Moment
+    past_retention: Moment
+
+    @classmethod
+    def at(cls, now: datetime, retention: timedelta = RETENTION) -> Expired:
+        return cls(now - CRUDE_LIFETIME, now - SUMMARY_LIFETIME, now - retention)
+
+    @property
+    def parameters(self) -> dict[str, Moment]:
+        """For a statement with the conditions of `ASKED`."""
+        return self._asdict()
 
     @property
     def entry(self) -> ColumnElement[bool]:
-        return _entries.at <= self.now - CRUDE_LIFETIME
+        return _entries.at <= self.past_crude
 
     @property
     def summary(self) -> ColumnElement[bool]:
         """Of a record that itself may live on."""
-        return and_(_records.summary.is_not(None), _records.summary_at <= self.now - self.retention)
+        return and_(_records.summary.is_not(None), _records.summary_at <= self.past_retention)
 
     @property
     def record(self) -> ColumnElement[bool]:
         without_summary = or_(_records.summary.is_(None), self.summary)
         return or_(
-            _records.touched_at <= self.now - SUMMARY_LIFETIME,
-            and_(without_summary, _records.touched_at <= self.now - CRUDE_LIFETIME),
+            _records.touched_at <= self.past_summary,
+            and_(without_summary, _records.touched_at <= self.past_crude),
         )
+
+
+ASKED = Expired(*(bindparam(name) for name in Expired._fields))
 
 
 async def purge(database: Database, expired: Expired) -> int:
@@ -63,12 +78,11 @@ async def purge(database: Database, expired: Expired) -> int:
         update(tables.stm_records).where(expired.summary).values(summary=None, summary_at=None)
     )
     await database.write(lambda connection: connection.execute(no_summary))
-    past = expired.now - expired.retention
     removed += await delete_in_batches(
-        database, tables.stm_turns, tables.stm_turns.c.captured_at <= past
+        database, tables.stm_turns, tables.stm_turns.c.captured_at <= expired.past_retention
     )
     return removed + await delete_in_batches(
-        database, tables.stm_clears, tables.stm_clears.c.cleared_at <= past
+        database, tables.stm_clears, tables.stm_clears.c.cleared_at <= expired.past_retention
     )
 
 

@@ -12,12 +12,31 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Row, Select, delete, func, literal, or_, select, tuple_, update
+from sqlalchemy import (
+    Row,
+    Select,
+    and_,
+    bindparam,
+    delete,
+    func,
+    literal,
+    or_,
+    select,
+    tuple_,
+    update,
+)
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from storage import tables
 from storage.database import Database, lock_of
-from storage.short_term.expiry import CRUDE_LIFETIME, RETENTION, Expired, purge, purge_place
+from storage.short_term.expiry import (
+    ASKED,
+    CRUDE_LIFETIME,
+    RETENTION,
+    Expired,
+    purge,
+    purge_place,
+)
 from storage.short_term.models import (
     MAX_ENTRIES,
     Place,
@@ -44,6 +63,39 @@ _clears = tables.stm_clears.c
 
 _DM_KEY = "dm"
 """How `contracts.base.server_key` begins for direct messages; a server's is a number."""
+
+
+def _newest_records() -> Select[Any]:
+    """The records of `load`: of this channel, and `MAX_OTHERS` of either kind of others."""
+    server_key = bindparam("server_key")
+    # a member whose other servers are not wanted is None, whose records there are none of
+    elsewhere = and_(_records.scope == bindparam("member"), _records.server_key != server_key)
+    here = and_(_records.scope == bindparam("scope"), _records.server_key == server_key)
+    is_here = _records.channel_id == bindparam("channel_id")
+    rank = (
+        func.row_number()
+        .over(partition_by=(is_here, _records.is_private), order_by=_records.touched_at.desc())
+        .label("rank")
+    )
+    alive = (
+        select(tables.stm_records, rank)
+        .where(_records.persona_id == bindparam("persona_id"), or_(here, elsewhere), ~ASKED.record)
+        .subquery()
+    )
+    return select(alive).where(alive.c.rank <= MAX_OTHERS)
+
+
+# made once: every turn asks them, and putting the first together costs more than asking it
+_NEWEST_RECORDS = _newest_records()
+_ENTRIES_OF_RECORDS = (
+    select(tables.stm_entries)
+    .where(
+        _entries.persona_id == bindparam("persona_id"),
+        tuple_(_entries.scope, _entries.channel_id).in_(bindparam("keys", expanding=True)),
+        ~ASKED.entry,
+    )
+    .order_by(_entries.at, _entries.turn_id, _entries.position)
+)
 
 
 def utc_now() -> datetime:
@@ -182,27 +234,17 @@ class ShortTermMemories:
         among them and say so: whether they may be shown here is for the caller.
         """
         expired = self._expired(self._clock())
-        here = _places(server_key, user_id, persona_id, channel_id)[-1]
-        scopes = _records.scope == here.scope
-        of_server = scopes & (_records.server_key == server_key)
-        wanted = of_server
-        if other_servers and (member := _member(server_key, user_id)):
-            wanted |= (_records.scope == member) & (_records.server_key != server_key)
-        is_here = _records.channel_id == channel_id
-        rank = (
-            func.row_number()
-            .over(partition_by=(is_here, _records.is_private), order_by=_records.touched_at.desc())
-            .label("rank")
-        )
-        alive = (
-            select(tables.stm_records, rank)
-            .where(_records.persona_id == persona_id, wanted, ~expired.record)
-            .subquery()
-        )
-        newest = select(alive).where(alive.c.rank <= MAX_OTHERS)
+        values = {
+            "server_key": server_key,
+            "scope": _places(server_key, user_id, persona_id, channel_id)[-1].scope,
+            "member": _member(server_key, user_id) if other_servers else None,
+            "persona_id": persona_id,
+            "channel_id": channel_id,
+            **expired.parameters,
+        }
 
         async def work(connection: AsyncConnection) -> list[StmRecord]:
-            rows = (await connection.execute(newest)).all()
+            rows = (await connection.execute(_NEWEST_RECORDS, values)).all()
             if not rows:
                 return []
             said = await self._said(connection, persona_id, rows, expired)
@@ -244,7 +286,7 @@ class ShortTermMemories:
         return await purge(self._database, self._expired(now or self._clock()))
 
     def _expired(self, now: datetime) -> Expired:
-        return Expired(now, self._retention)
+        return Expired.at(now, self._retention)
 
     async def _alone(self, connection: AsyncConnection, server_key: str, channel_id: str) -> None:
         await self._database.alone(connection, lock_of("short-term", server_key, channel_id))
@@ -314,18 +356,13 @@ class ShortTermMemories:
         expired: Expired,
     ) -> dict[tuple[str, str], list[StmEntry]]:
         """The entries of `records` by scope and channel, oldest first."""
-        keys = [(record.scope, record.channel_id) for record in records]
-        query = (
-            select(tables.stm_entries)
-            .where(
-                _entries.persona_id == persona_id,
-                tuple_(_entries.scope, _entries.channel_id).in_(keys),
-                ~expired.entry,
-            )
-            .order_by(_entries.at, _entries.turn_id, _entries.position)
-        )
+        values = {
+            "persona_id": persona_id,
+            "keys": [(record.scope, record.channel_id) for record in records],
+            **expired.parameters,
+        }
         said: dict[tuple[str, str], list[StmEntry]] = {}
-        for row in await connection.execute(query):
+        for row in await connection.execute(_ENTRIES_OF_RECORDS, values):
             entry = open_entry(self._vault, _place(row), row.turn_id, row.position, row.entry)
             if entry is not None:
                 said.setdefault((row.scope, row.channel_id), []).append(entry)

@@ -11,6 +11,7 @@ from temporalio.testing import ActivityEnvironment
 from activities.planning import PlanningActivities
 from storage import Storage, open_storage
 from workflows.contracts.invocation import ChatIncoming
+from workflows.contracts.planning import PlanRequest
 
 
 @pytest.fixture
@@ -39,7 +40,9 @@ async def planned(
         application_id="8", channel_id="7", message_id="1", author_id="2", author_name="Mia",
         guild_id=guild_id, persona_ids=list(persona_ids), selected_persona_id=selected,
     )  # fmt: skip
-    plan = await ActivityEnvironment().run(PlanningActivities(storage).plan_turns, invocation)
+    plan = await ActivityEnvironment().run(
+        PlanningActivities(storage).plan_turns, PlanRequest(invocation=invocation)
+    )
     for turn in plan.turns:
         assert (await storage.personas.get(turn.persona_id)).name == turn.persona_name
     return [turn.persona_name for turn in plan.turns]

@@ -46,8 +46,7 @@ from workflows.contracts.generation import (
     StreamStatus,
 )
 from workflows.contracts.history import READ_HISTORY, HistoryRef, HistoryRequest
-from workflows.contracts.invocation import ChatIncoming
-from workflows.contracts.planning import PLAN_TURNS, PlannedTurn, TurnPlan
+from workflows.contracts.planning import PLAN_TURNS, PlannedTurn, PlanRequest, TurnPlan
 from workflows.contracts.tools import RUN_TOOL, ToolRequest, ToolResult
 from workflows.contracts.turn import TurnLimits
 
@@ -274,7 +273,7 @@ class FakeWorker:
         self.tool: Callable[[ToolRequest], Awaitable[ToolResult]] = self._tool_succeeds
 
     @activity.defn(name=PLAN_TURNS.name)
-    async def plan_turns(self, message: ChatIncoming) -> TurnPlan:
+    async def plan_turns(self, request: PlanRequest) -> TurnPlan:
         if self.plan_failures:
             self.plan_failures -= 1
             raise RuntimeError("the database is away")

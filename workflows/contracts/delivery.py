@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 from workflows.contracts.base import ActivityStub, Contract
+from workflows.contracts.identity import Voice
 from workflows.contracts.invocation import Boomerang, InvocationEnd
 from workflows.contracts.tools import NoticeColour, ToolNotice
 
@@ -43,6 +44,8 @@ class SendRequest(Contract):
     persona_id: int
     generation: int = 0
     outgoing: list[Outgoing]
+    voice: Voice = Voice()
+    """Who says it. The system's own words (notices) are the bot account's all the same."""
     reply_to: str | None = None
     """Message that the first message of this batch replies to."""
     last: bool = False
@@ -60,6 +63,8 @@ class SentMessage(Contract):
     part: int = 0
     """0, 1, … where one outgoing became several messages."""
     message_id: str
+    webhook_id: str | None = None
+    """Of the webhook that sent it: only through that one it can be deleted or edited."""
 
 
 class Refusal(Contract):
@@ -81,6 +86,8 @@ class DeleteRequest(Contract):
     turn_id: str
     channel_id: str
     message_ids: list[str] = []
+    webhook_ids: dict[str, str] = {}
+    """Message id to webhook id, of those that a webhook sent."""
     stop_button_id: str | None = None
     """Also our message with this Stop button, which may stand in the channel although nobody has
     said so: the process that sent it died. It is looked for after `after_message_id`."""

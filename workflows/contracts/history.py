@@ -70,6 +70,8 @@ class HistoryMessage(Contract):
     is_bot: bool = False
     is_self: bool = False
     """Sent by our own bot account."""
+    persona_id: int | None = None
+    """The persona that said it: by a webhook of ours, or, for the main one, by the bot account."""
     reply_to: str | None = None
     attachments: list[str] = []
     """File names only; never addresses, which expire."""

@@ -12,6 +12,9 @@ class Source(StrEnum):
 
     MESSAGE = "message"
     QUEUE = "queue"
+    PERSONA_JOB = "persona_job"
+    RETRY = "retry"
+    STOP = "stop"
     MANUAL = "manual"
     """A reminder, a task from another channel, or the report back from one."""
 
@@ -26,6 +29,12 @@ class Origin(StrEnum):
     """A persona was sent here from another channel; `content` is its task."""
     BOOMERANG = "boomerang"
     """The report back from there; `content` is the task, `report_id` what became of it."""
+
+
+class QuotaSource(StrEnum):
+    USER = "user"
+    SYSTEM = "system"
+    """Charged to nobody: reminders, stop responses, the system's own turns."""
 
 
 class ReminderDue(Contract):
@@ -62,6 +71,35 @@ class BoomerangReport(Contract):
     """The target channel's last ten, `Author: text`, each at most 1,500 code points."""
 
 
+class Addressed(StrEnum):
+    """By what a message reaches a persona (behaviour 5.1), the strongest first."""
+
+    COMMAND = "command"
+    DIRECT_MESSAGE = "direct_message"
+    MENTION = "mention"
+    REPLY = "reply"
+    """To the bot's or a persona's message."""
+    TRIGGER_WORD = "trigger_word"
+    SPOTLIGHT = "spotlight"
+    """The member has one persona that answers everything they say here."""
+    ALWAYS_REPLY = "always_reply"
+    AUTOCHAT = "autochat"
+    """The channel counts messages: whether this one is answered is decided by the count."""
+    NOT = "not"
+    """By nothing. It is told to the channel since its author is being answered there: it may be a
+    stop, or a follow-up."""
+
+
+DIRECT = (
+    Addressed.COMMAND,
+    Addressed.DIRECT_MESSAGE,
+    Addressed.MENTION,
+    Addressed.REPLY,
+    Addressed.TRIGGER_WORD,
+)
+"""A direct signal to the bot: errors of its turn may be shown (behaviour 2.6)."""
+
+
 class ChatIncoming(Contract):
     """A message that the bot admitted, normalised. Ids are Discord snowflakes in decimal."""
 
@@ -82,6 +120,37 @@ class ChatIncoming(Contract):
     bot_user_id: str = ""
     persona_ids: list[int] = []
     """Personas the message addresses, in the order they should answer; empty: the main one."""
+    addressed: Addressed = Addressed.MENTION
+    persona_named: bool = False
+    """A persona's own trigger word stands in it (never a base word alone)."""
+    mentions_us: bool = False
+    """It mentions the bot, or replies to a message of the bot's own account."""
+    author_persona_id: int | None = None
+    """A persona said it, through a webhook of ours or the bot's account; its author is then the
+    member whose message began the chain."""
+    reply_persona_id: int | None = None
+    """It replies to this persona's webhook message."""
+    parent_channel_id: str | None = None
+    """Of a thread its channel: its lists hold for the thread too."""
+    role_ids: list[str] = []
+    """Of the member, without `@everyone`; at most 100."""
+    is_manager: bool = False
+    """Has Manage Server: exempt from cooldowns of types 1 to 3 (behaviour 5.4)."""
+    newest_human_id: str | None = None
+    """Of a persona's message: the newest message of a person that the bot saw here. It tells
+    whether the cascade has begun anew (behaviour 5.3)."""
+    is_manual: bool = False
+    """Begun by a command, or as if by one (behaviour 2.1): the gates for triggers do not apply."""
+    is_stop_response: bool = False
+    is_persona_job: bool = False
+    """A further persona of a message that another one has answered, or an answer to a persona."""
+    is_from_queue: bool = False
+    skip_lock: bool = False
+    retry_count: int = 0
+    """Empty answers to this message so far (behaviour 6.9)."""
+    text_quota_source: QuotaSource = QuotaSource.USER
+    text_quota_key: str | None = None
+    """What the quota is charged for, once, however many personas answer; None: the message."""
     surface_errors: bool = True
     """Whether errors of this turn may be shown in the channel (behaviour 2.6)."""
     locale: str = ""
@@ -114,6 +183,8 @@ class InvocationEnd(StrEnum):
     ANSWERED = "answered"
     STOPPED = "stopped"
     FAILED = "failed"
+    REFUSED = "refused"
+    """A rule of the server's kept it from having a turn: a list, a cooldown, a quota."""
     DISCARDED = "discarded"
     """It never had its turn: the queue was cleared, was full, or nobody was there to answer."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from workflows.contracts.base import Contract
 from workflows.contracts.generation import StreamStatus, Usage
+from workflows.contracts.identity import Voice
 from workflows.contracts.invocation import ChatIncoming, Source
 
 
@@ -26,6 +27,7 @@ class TurnInput(Contract):
     invocation: ChatIncoming
     persona_id: int
     persona_name: str
+    voice: Voice = Voice()
     source: Source = Source.MESSAGE
     generation: int = 0
     omit_message_ids: list[str] = []
