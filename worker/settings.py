@@ -85,6 +85,10 @@ OTHER_MAX_OUTPUT_TOKENS = 8192
 """For the providers that have no setting of their own for it (behaviour 18)."""
 
 
+WARN_AT_ITERATION = 20
+"""Model calls after which a turn says that it is still at work (behaviour 6.4)."""
+
+
 def _setting(name: str, default: Any, description: str, *others: str, **limits: Any) -> Any:
     """A field that is read from `name`, or from one of the `others`."""
     return Field(
@@ -438,6 +442,7 @@ class Settings(BaseSettings):
             max_iterations=self.max_function_call_iterations,
             max_consecutive_errors=self.max_consecutive_tool_errors,
             max_segments=self.max_flush_count,
+            warn_at_iteration=WARN_AT_ITERATION,
         )
 
     def memory_limits(self) -> MemoryLimits:

@@ -78,6 +78,7 @@ _RETRY = RetryPolicy(
 class Policy:
     start_to_close: timedelta
     schedule_to_close: timedelta | None = None
+    schedule_to_start: timedelta | None = None
     heartbeat: timedelta | None = None
     retry: RetryPolicy = field(default_factory=lambda: _RETRY)
 
@@ -85,6 +86,10 @@ class Policy:
 _RECONCILE_RETRY = RetryPolicy(
     initial_interval=timedelta(seconds=1), maximum_interval=timedelta(seconds=30)
 )
+
+TOOL_PATIENCE = timedelta(minutes=2)
+"""How long a tool waits for somebody to run it, such as a bot that is away. It has not begun then,
+and what is said to the model later would no longer be true."""
 
 POLICIES: dict[str, Policy] = {
     # The channel tries again itself: while a local activity is tried again it hears no `/kill`.
@@ -110,6 +115,7 @@ POLICIES: dict[str, Policy] = {
     # A tool may have done its work before it died: it is never run again.
     RUN_TOOL.name: Policy(
         start_to_close=timedelta(seconds=300),
+        schedule_to_start=TOOL_PATIENCE,
         heartbeat=HEARTBEAT_TIMEOUT,
         retry=RetryPolicy(maximum_attempts=1),
     ),
@@ -133,6 +139,11 @@ POLICIES: dict[str, Policy] = {
         start_to_close=timedelta(seconds=30), retry=RetryPolicy(maximum_attempts=3)
     ),
 }
+
+NOTICE_GOES_POLICY = Policy(
+    start_to_close=timedelta(seconds=10), schedule_to_close=timedelta(seconds=30)
+)
+"""For a notice that goes with its turn: the channel waits for it no longer than that."""
 
 RECONCILE_POLICY = Policy(
     start_to_close=NONCE_WINDOW,
@@ -160,6 +171,7 @@ def start(
         task_queue=task_queue,
         start_to_close_timeout=start_to_close or policy.start_to_close,
         schedule_to_close_timeout=policy.schedule_to_close,
+        schedule_to_start_timeout=policy.schedule_to_start,
         heartbeat_timeout=policy.heartbeat,
         retry_policy=policy.retry,
         cancellation_type=ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,

@@ -101,6 +101,16 @@ class ChannelWorkflow:
 
     @workflow.run
     async def run(self, channel: ChannelInput) -> None:
+        try:
+            await self._serve(channel)
+        except asyncio.CancelledError:
+            if workflow.cancellation_reason() is None:
+                raise  # no cancel: the worker drops this workflow from its cache
+            self._queue.clear()
+            await self._report_dismissed()
+            raise
+
+    async def _serve(self, channel: ChannelInput) -> None:
         while await self._message_waits():
             await self._report_dismissed()
             if len(self._queue):
@@ -110,6 +120,7 @@ class ChannelWorkflow:
                 # Somebody cancelled the channel itself; its turn has been stopped with it.
                 raise asyncio.CancelledError
             if self._should_continue_as_new():
+                await self._report_dismissed()
                 workflow.continue_as_new(channel.model_copy(update={"state": self._state()}))
 
     @workflow.signal(name=ENQUEUE_SIGNAL)

@@ -146,7 +146,7 @@ class ToolCallStage:
         try:
             return await outcome_of(handle, self.stop)
         except ActivityError as error:
-            return failure(call, _reason(error, self.timeout))
+            return failure(call, reason_for(error, self.timeout))
 
     def _recorded(
         self, call: FunctionCall, result: ToolResult, *, after_text: bool
@@ -222,11 +222,15 @@ def _queue(call: FunctionCall, context: ToolContext) -> str | None:
     return call.task_queue
 
 
-def _reason(error: ActivityError, timeout: timedelta) -> str:
+def reason_for(error: ActivityError, timeout: timedelta) -> str:
     cause = error.cause
     if isinstance(cause, TimeoutError):
         if cause.type == TimeoutType.START_TO_CLOSE:
             return f"The tool timed out after {timeout.total_seconds():g} seconds."
+        if cause.type == TimeoutType.SCHEDULE_TO_START:
+            return (
+                "Nobody is there to run the tool just now. It has not begun; nothing has changed."
+            )
         return (
             "The process that ran the tool went away. It may have done its work or not; it was "
             "not run again."

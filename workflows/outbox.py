@@ -24,6 +24,7 @@ from temporalio.exceptions import ActivityError
 
 with workflow.unsafe.imports_passed_through():
     from workflows.activity_calls import (
+        NOTICE_GOES_POLICY,
         RECONCILE_POLICY,
         Stop,
         StoppedError,
@@ -108,7 +109,8 @@ class Outbox:
         self._replied = False
         self._sealed = False
         self._typing_ended = False
-        self._said: list[tuple[Origin, str]] = []
+        self._said: dict[int, str] = {}
+        """The persona's words by their ordinals, delivered or not."""
         self._working_unknown = False
         """The word that the turn is still at work was on its way when the sending was stopped."""
         self._sending = False
@@ -205,8 +207,9 @@ class Outbox:
         return self._ledger[0].message_id if self._ledger else None
 
     def said(self) -> str:
-        """All that the persona has said in this turn, as it was accepted."""
-        return "\n".join(text for _, text in self._said)
+        """What of the persona's words stands in the channel, as it was accepted."""
+        delivered = {row.ordinal for row in self._ledger}
+        return "\n".join(text for ordinal, text in self._said.items() if ordinal in delivered)
 
     @property
     def idle(self) -> bool:
@@ -273,7 +276,13 @@ class Outbox:
             stop_button_id=button if self._working_unknown else None,
             after_message_id=self.newest_message_id,
         )
-        handle = start(DELETE_MESSAGES, request, summary="the notice goes", task_queue=self._queue)
+        handle = start(
+            DELETE_MESSAGES,
+            request,
+            summary="the notice goes",
+            task_queue=self._queue,
+            policy=NOTICE_GOES_POLICY,
+        )
         try:
             await handle
         except ActivityError:
@@ -381,7 +390,6 @@ class Outbox:
         if attempt > call.attempt:
             dead = [Origin(call_index, number) for number in range(1, attempt)]
             self._pending = [item for item in self._pending if item[0] not in dead]
-            self._said = [item for item in self._said if item[0] not in dead]
             self._stale.extend(dead)
             call = self._calls[call_index] = _Call(attempt=attempt)
         return call
@@ -392,7 +400,7 @@ class Outbox:
         if self._stop.requested or self.refusal is not None:
             return
         if kind is OutgoingKind.TEXT:
-            self._said.append((origin, text))
+            self._said[self._next_ordinal] = text
         outgoing = (like or Outgoing(ordinal=0, text="")).model_copy(
             update={"ordinal": self._next_ordinal, "text": text, "kind": kind}
         )

@@ -13,8 +13,18 @@ from workflows.contracts.invocation import ChatIncoming, Source, is_awaited
 from workflows.contracts.turn import ChannelState, QueueEntry
 
 MAX_WAITING = 100
-"""Messages that may wait in a channel. At Discord's longest (4000 code points of four bytes) they
-stay below the 2 MB of a payload, in which a continue-as-new carries them."""
+"""Messages that may wait in a channel."""
+
+MAX_BYTES = 1_200_000
+"""What waits, in UTF-8. Together with everything else that a continue-as-new carries it stays below
+the 2 MB of a payload."""
+
+ENVELOPE = 3_000
+"""Bytes of a message beside its content, at most: names, ids, roles."""
+
+MAX_DISMISSED = 100
+DISMISSED_CONTENT = 300
+"""Messages that are remembered to be told as lost, and the code points kept of each."""
 
 SEEN_LIMIT = 500
 """Message ids remembered for repeated events. A resumed session repeats minutes, not days; a turn's
@@ -48,7 +58,7 @@ class ChannelQueue:
         self._seen[message.message_id] = None
         while len(self._seen) > SEEN_LIMIT:
             del self._seen[next(iter(self._seen))]
-        if len(self._entries) >= MAX_WAITING:
+        if len(self._entries) >= MAX_WAITING or self._bytes() + _size(message) > MAX_BYTES:
             self._dismiss(message)
             return Offer.FULL
         waits = busy or bool(self._entries)
@@ -70,8 +80,12 @@ class ChannelQueue:
         return dropped
 
     def _dismiss(self, message: ChatIncoming) -> None:
-        if is_awaited(message):
-            self.dismissed.append(message)
+        if is_awaited(message) and len(self.dismissed) < MAX_DISMISSED:
+            content = message.content[:DISMISSED_CONTENT]
+            self.dismissed.append(message.model_copy(update={"content": content}))
+
+    def _bytes(self) -> int:
+        return sum(_size(entry.invocation) for entry in self._entries)
 
     def waiting_ids(self) -> list[str]:
         return [entry.invocation.message_id for entry in self._entries]
@@ -82,3 +96,7 @@ class ChannelQueue:
             dismissed=list(self.dismissed),
             seen_message_ids=list(self._seen),
         )
+
+
+def _size(message: ChatIncoming) -> int:
+    return len(message.content.encode()) + ENVELOPE

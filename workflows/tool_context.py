@@ -42,5 +42,5 @@ def tool_context(
         iteration=iteration,
         position=position,
         suppress_progress_notices=not message.surface_errors,
-        show_kill_hint=iteration + 1 >= turn.limits.warn_at_iteration,
+        show_kill_hint=0 < turn.limits.warn_at_iteration <= iteration + 1,
     )

@@ -105,6 +105,8 @@ def redacted(arguments: str) -> str:
         text = json.dumps(_masked(value), ensure_ascii=False)
     except RecursionError:
         return "(too deep to show)"
+    # Half a surrogate pair, written as an escape, has become one that no payload can hold.
+    text = text.encode(errors="replace").decode()
     return _CREDENTIALS.sub(_MASK, text).replace("`", "'")
 
 

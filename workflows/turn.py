@@ -200,12 +200,16 @@ class TurnWorkflow:
             end = LoopEnd(StreamStatus.STOPPED_BY_USER)
         await self._outbox.end_typing()
         await self._outbox.remove_working()
-        await self._post_hidden_notices()
+        try:
+            await self._post_hidden_notices()
+        except tuple(OUR_BUGS) as bug:
+            # What only the log would have shown must not keep the turn from being recorded.
+            workflow.logger.error("hidden notices of %s are lost", self._turn_id, exc_info=bug)
         await self._record(end)
         if self._stop_requested() and end.status is not StreamStatus.STOPPED_BY_USER:
             end = LoopEnd(StreamStatus.STOPPED_BY_USER)
             await self._record(end)
-        if end.status is StreamStatus.STOPPED_BY_USER:
+        if end.status is StreamStatus.STOPPED_BY_USER or self._bug is not None:
             await self._report_tools()
         self._progress.ended(end.status, end.error)
         updates = [attributes.STATUS.value_set(end.status.value)]
@@ -251,9 +255,11 @@ class TurnWorkflow:
         return self._loop.tools.used(context_built=True) if self._loop else ToolsUsed()
 
     async def _report_tools(self) -> None:
-        """A stopped turn has no result; what its tools did stays on offer all the same."""
+        """A turn that was stopped, or failed, has no result. What its tools did stays on offer all
+        the same, and for what was on offer before it counts as a turn (behaviour 8)."""
         used, parent = self._tools_used(), workflow.info().parent
-        if parent is None or not used.succeeded:
+        counts = used.context_built and self._turn.retained_tools
+        if parent is None or not (used.succeeded or counts):
             return
         channel = workflow.get_external_workflow_handle(parent.workflow_id)
         try:

@@ -172,6 +172,29 @@ async def continued(channel: Channel) -> dict[str, WorkflowHandle]:
     return {"channel": channel.handle}
 
 
+async def long(channel: Channel) -> dict[str, WorkflowHandle]:
+    """More calls than a turn has without a word in between, from before there was that word."""
+    dice = [lambda call: call.tool("roll_dice", '{"dice":"1d6"}')] * 25
+    channel.worker.script = script_of(*dice, lambda call: call.result("The end."))
+    message = await channel.post()
+    await channel.answered(message)
+    return {"turn": channel.turn(message)}
+
+
+async def long_killed(channel: Channel) -> dict[str, WorkflowHandle]:
+    async def script(call: ModelCall) -> ModelResult:
+        if call.request.call_index < 23:
+            return call.tool("roll_dice", '{"dice":"1d6"}')
+        return await call.until_cancelled()
+
+    channel.worker.script = script
+    message = await channel.post()
+    await until(lambda: len(channel.worker.model_calls) == 24)
+    await channel.kill()
+    await ended(channel, message)
+    return {"turn": channel.turn(message)}
+
+
 async def tool_stage(channel: Channel) -> dict[str, WorkflowHandle]:
     """A restart, a sticker, cards, a word in between, a blocked call; killed in the end."""
     channel.worker.limits = TurnLimits(warn_at_iteration=2)
@@ -273,6 +296,8 @@ SCENARIOS: dict[str, Scenario] = {
         retried,
         failed,
         continued,
+        long,
+        long_killed,
         tool_stage,
         reported,
         reminded,

@@ -128,7 +128,10 @@ class FakeDiscord:
     async def delete_messages(self, request: DeleteRequest) -> DeleteResult:
         self.deletions.append(request)
         self.deleted.extend(request.message_ids)
-        self.messages = [m for m in self.messages if m.id not in request.message_ids]
+        gone = set(request.message_ids)
+        if request.stop_button_id is not None:
+            gone |= {m.id for m in self.messages if m.kind is OutgoingKind.WORKING}
+        self.messages = [m for m in self.messages if m.id not in gone]
         return DeleteResult(deleted=len(request.message_ids))
 
     @activity.defn(name=END_TYPING.name)

@@ -13,6 +13,10 @@ class HistoryRequest(Contract):
     channel_id: str
     trigger_message_id: str
     limit: int = 80
+    owner_id: str = ""
+    """Whose message is answered: what they write meanwhile is told to the channel, even where it
+    addresses nobody."""
+    persona_id: int = 0
     omit_message_ids: list[str] = []
     """Messages still queued for their own turn; never the trigger."""
 

@@ -17,8 +17,9 @@ class TurnLimits(Contract):
     """Model calls in one turn."""
     max_consecutive_errors: int = 5
     """Failed tool calls in a row."""
-    warn_at_iteration: int = 20
-    """Iteration from which the channel is told that the turn is still at work (behaviour 6.4)."""
+    warn_at_iteration: int = 0
+    """Iteration at which the channel is told that the turn is still at work (behaviour 6.4); 0:
+    never, as in turns that were begun before there was such a notice."""
     max_segments: int = 40
     """Segments of one model call (behaviour 18, MAX_FLUSH_COUNT)."""
 
