@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 
 from temporalio import activity
 
+from activities.context.trigger import written_at
 from storage import StmEntry, Storage
 from storage.config import Privacy
 from workflows.contracts.base import server_key
@@ -40,8 +41,9 @@ class EffectsActivities:
             return
         now = datetime.now(UTC)
         entries: list[StmEntry] = []
-        # what brought a synthetic turn about was nobody's utterance
-        if request.origin is Origin.MESSAGE and request.user_text.strip():
+        # what brought a synthetic turn about was nobody's utterance, and its id tells no time
+        is_synthetic = request.origin is not Origin.MESSAGE
+        if not is_synthetic and request.user_text.strip():
             entries.append(_entry(request.user_name, request.user_text, False, now))
         entries.append(_entry(request.persona_name, request.reply_text, True, now))
         await self._storage.short_term.capture(
@@ -53,6 +55,8 @@ class EffectsActivities:
             channel_name=request.channel_name,
             is_private=request.is_dm or request.is_private,
             entries=entries,
+            # a turn that was under way when the channel was cleared does not come back (D78)
+            as_of=now if is_synthetic else written_at(request.trigger_message_id),
         )
 
     async def _count_tools(self, request: FinishRequest) -> None:

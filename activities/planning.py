@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from temporalio import activity
 
+from activities.reminders.standing import still_stands
 from storage import Storage
 from workflows.contracts.planning import PLAN_TURNS, PlannedTurn, PlanRequest, TurnPlan
 from workflows.contracts.turn import TurnLimits
@@ -25,13 +26,16 @@ class PlanningActivities:
 
     @activity.defn(name=PLAN_TURNS.name)
     async def plan_turns(self, request: PlanRequest) -> TurnPlan:
-        """One query, so that it can run as a local activity.
+        """One query or two, so that it can run as a local activity.
 
         A persona that was selected answers alone. Else the order is that of `persona_ids`, each at
         most once; ids that do not live in this server are left out, and with none left the main
-        persona answers. The plan is empty only where no persona exists.
+        persona answers. The plan is empty where no persona exists, and for a reminder that is gone.
         """
         invocation = request.invocation
+        if not await still_stands(self._storage, invocation):
+            activity.logger.info("the reminder of message %s is gone", invocation.message_id)
+            return TurnPlan()
         here = await self._storage.personas.all(invocation.guild_id)
         if not here:
             activity.logger.warning(

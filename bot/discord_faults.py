@@ -12,6 +12,8 @@ import aiohttp
 import discord
 from temporalio.exceptions import ApplicationError
 
+from runtime.logs import brief
+
 UNKNOWN_CHANNEL = 10003
 UNKNOWN_MESSAGE = 10008
 EXPLICIT_CONTENT = 20009
@@ -75,9 +77,9 @@ def _pause_asked_for(error: Exception) -> timedelta | None:
     return None
 
 
-def describe(error: Exception) -> str:
-    """One line for logs and histories."""
+def describe(error: BaseException) -> str:
+    """One short line for logs and histories."""
     if isinstance(error, discord.HTTPException):
         text = error.text.splitlines()[0] if error.text else error.response.reason or ""
-        return f"HTTP {error.status}, code {error.code}: {text}"
-    return f"{type(error).__name__}: {error}".rstrip(": ")
+        return brief(f"HTTP {error.status}, code {error.code}: {text}")
+    return brief(f"{type(error).__name__}: {error}".rstrip(": "))

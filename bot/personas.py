@@ -13,6 +13,7 @@ from typing import Protocol
 import structlog
 
 from bot.triggers import PersonaTriggers, persona_triggers
+from runtime.logs import brief
 
 log = structlog.get_logger(__name__)
 
@@ -76,7 +77,7 @@ class PersonaDirectory:
             try:
                 await self.refresh(guild_ids())
             except Exception as error:
-                log.warning("personas could not be refreshed", error=str(error))
+                log.warning("personas could not be refreshed", error=brief(str(error)))
             if self._default and found_at is None:
                 found_at = clock.time()
             if found_at is None:

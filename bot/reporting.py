@@ -2,10 +2,13 @@
 
 In: `ReportBack`. Out: nothing. Changes: writes one blob; signals the source channel with a
 synthetic invocation. What always holds: one report is answered once, however often it is signalled,
-since its message id is the boomerang's; a channel that cannot be read is reported without messages.
+since its message id is the boomerang's; a channel that cannot be read is reported without messages;
+what members said whom no persona reads is not in it.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import discord
 import structlog
@@ -15,6 +18,8 @@ from bot.discord_faults import NETWORK_FAULTS, describe, is_transient, try_again
 from bot.port.client_port import ClientPort
 from runtime.heartbeat import heartbeating
 from storage import Storage
+from storage.config import Privacy
+from text.labels import Named, author_label, labels_beside
 from workflows.contracts.delivery import REPORT_BACK, Nothing, ReportBack
 from workflows.contracts.discord_port import DiscordRefused
 from workflows.contracts.history import HistoryMessage
@@ -35,6 +40,7 @@ OUTCOMES = {
     InvocationEnd.ANSWERED: "It was done: an answer was given there.",
     InvocationEnd.STOPPED: "It was stopped there before it was finished.",
     InvocationEnd.FAILED: "It failed there; what it had said before may stand in the messages.",
+    InvocationEnd.REFUSED: "It never began: a rule of the server's kept it from being done there.",
     InvocationEnd.DISCARDED: "It never began: there was nobody to take it up, or no place for it.",
 }
 UNREADABLE = " What was said there could not be read."
@@ -77,13 +83,37 @@ class ReportingActivities:
                     raise try_again(cause) from error
                 log.warning("a report has no messages", channel=channel_id, error=describe(cause))
             return None
-        return [line(message) for message in messages]
+        return lines(await self._readable(messages))
+
+    async def _readable(self, messages: Sequence[HistoryMessage]) -> list[HistoryMessage]:
+        """Without those of members whom no persona reads (behaviour 6.1, step 2)."""
+        authors = {message.author_id for message in messages if not message.is_bot}
+        users = await self._storage.configs.users(authors)
+        unread = {author for author, user in users.items() if user.privacy is Privacy.FULL}
+        return [message for message in messages if message.author_id not in unread]
 
 
-def line(message: HistoryMessage) -> str:
-    """`Author: text`, with the names of its files; at most MESSAGE_LIMIT code points."""
+def lines(messages: Sequence[HistoryMessage]) -> list[str]:
+    """For each `Author: text`, with the names of its files; at most MESSAGE_LIMIT code points."""
+    own_names = {message.author_name for message in messages if message.is_self}
+    others = {
+        message.author_id: Named(message.author_id, message.author_name, message.is_bot)
+        for message in messages
+        if not message.is_self
+    }
+    labels = labels_beside(others.values(), own_names)
+    return [
+        line(
+            author_label(message.author_name) if message.is_self else labels[message.author_id],
+            message,
+        )
+        for message in messages
+    ]
+
+
+def line(author: str, message: HistoryMessage) -> str:
     files = [f"[{name}]" for name in message.attachments]
-    return f"{message.author_name}: {' '.join([message.content, *files]).strip()}"[:MESSAGE_LIMIT]
+    return f"{author}: {' '.join([message.content, *files]).strip()}"[:MESSAGE_LIMIT]
 
 
 def invocation(request: ReportBack, report_id: str) -> ChatIncoming:

@@ -13,6 +13,7 @@ import structlog
 from temporalio.client import Client
 from temporalio.worker import Worker
 
+from runtime.logs import brief
 from workflows.contracts.base import discord_queue
 
 log = structlog.get_logger(__name__)
@@ -52,7 +53,7 @@ class DiscordQueue:
                 # What a worker raises that could not look at its namespace; it polled nothing.
                 if self._worker.is_running or "validation" not in str(error):
                     raise
-                log.warning("Temporal cannot be reached; trying again", error=str(error))
+                log.warning("Temporal cannot be reached; trying again", error=brief(str(error)))
             finally:
                 self._worker = None
             try:

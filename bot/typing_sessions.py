@@ -18,6 +18,7 @@ import discord
 import structlog
 from temporalio import activity
 
+from bot.discord_faults import describe
 from workflows.contracts.delivery import END_TYPING, EndTyping, Nothing
 
 log = structlog.get_logger(__name__)
@@ -122,10 +123,10 @@ class TypingSessions:
         try:
             await self._post(channel_id)
         except (discord.Forbidden, discord.NotFound) as error:
-            log.debug("typing refused", channel=channel_id, error=str(error))
+            log.debug("typing refused", channel=channel_id, error=describe(error))
             return False
         except Exception as error:
-            log.debug("typing failed", channel=channel_id, error=str(error))
+            log.debug("typing failed", channel=channel_id, error=describe(error))
         return True
 
 

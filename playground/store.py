@@ -8,6 +8,7 @@ lock is the operating system's and goes with the process.
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 import time
 from pathlib import Path
@@ -44,7 +45,10 @@ class Store:
     def __init__(self, folder: Path) -> None:
         path = folder / "playground.sqlite3"
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if not path.exists():
+                # for its owner only; SQLite gives its other files the same mode
+                os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
             self._db = sqlite3.connect(path, isolation_level=None, timeout=0.5)
             self._db.execute("PRAGMA locking_mode=EXCLUSIVE")
             self._db.execute("PRAGMA journal_mode=WAL")

@@ -5,7 +5,8 @@ out: one line per event on stderr, for people when stderr is a terminal, else JS
 follows its line in the form for people, and is a field of it in JSON.
 
 What always holds: a value given to `register_secret` appears in no line, and neither does anything
-that has the shape of a token, wherever in an event it stands (message, field, exception text).
+that has the shape of a token, wherever in an event it stands (message, field, exception text). No
+text fills the log, whoever wrote it.
 """
 
 from __future__ import annotations
@@ -19,25 +20,21 @@ from typing import Any, TextIO, cast
 import structlog
 from pydantic import SecretStr
 
-REDACTED = "[redacted]"
+from workflows.contracts.secret_shapes import REDACTED, mask_secrets
 
 _SHORTEST_SECRET = 6
 """Shorter values are not registered: replacing every `test` in a log would make it unreadable."""
 
 _secrets: set[str] = set()
 
-_TOKEN_SHAPES = re.compile(
-    r"""
-      (?P<keep> (?:[?&](?:key|api_key|token|access_token)= | \bBearer\s+ | \bBot\s+(?=\S{20})
-                 | /webhooks/\d+/ | ://[^/\s:@]+: ))
-      (?P<value> [^\s&"'/@]{6,} )
-    | \b[MNO][\w-]{23,27}\.[\w-]{6,7}\.[\w-]{27,}       # Discord bot token
-    | \b(?:sk|pk|rk|gsk|xai)-[\w-]{16,}                  # OpenAI, Anthropic, OpenRouter and alike
-    | \bAIza[\w-]{30,}                                   # Google API key
-    | \beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,}               # JSON web token
-    """,
-    re.VERBOSE,
-)
+MAX_FIELD = 2_000
+"""Characters of the message and of each text in an event, at any depth."""
+MAX_TRACE = 20_000
+"""Characters of a stack trace: an error's text may quote what a stranger sent."""
+
+_TRACES = ("exception", "stack")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+_CONTROL_IN_TRACES = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 _QUIET_LOGGERS = (
     "temporalio",
@@ -74,7 +71,12 @@ def redact(text: str) -> str:
     """`text` without registered secrets and without anything that looks like a token."""
     for secret in sorted(_secrets, key=len, reverse=True):
         text = text.replace(secret, REDACTED)
-    return _TOKEN_SHAPES.sub(lambda match: (match["keep"] or "") + REDACTED, text)
+    return mask_secrets(text)
+
+
+def brief(text: str, limit: int = 200) -> str:
+    """What a stranger wrote, as a field of an event: its beginning, on one line."""
+    return _one_line(redact(text), limit)
 
 
 def configure_logs(
@@ -159,27 +161,40 @@ def redact_event(
 ) -> MutableMapping[str, Any]:
     """The structlog processor that keeps secrets out: every text in the event, at any depth.
 
-    It also keeps an event on one line; only a stack trace may take more.
+    It also keeps an event on one line, bounded and without control characters; only a stack trace
+    may take more lines.
     """
     for key, value in event.items():
-        cleaned = _redact_value(value)
-        if isinstance(cleaned, str) and key not in ("exception", "stack"):
-            cleaned = cleaned.replace("\r", "\\r").replace("\n", "\\n")
-        event[key] = cleaned
+        if key in _TRACES and isinstance(value, str):
+            event[key] = _bounded(_escaped(redact(value), _CONTROL_IN_TRACES), MAX_TRACE)
+        else:
+            event[key] = _cleaned(value)
     return event
 
 
-def _redact_value(value: object) -> object:
+def _cleaned(value: object) -> object:
     match value:
         case str():
-            return redact(value)
+            return _one_line(redact(value), MAX_FIELD)
         case None | bool() | int() | float():
             return value
         case Mapping():
             items = cast("Mapping[object, object]", value).items()
-            return {str(key): _redact_value(item) for key, item in items}
+            return {str(key): _cleaned(item) for key, item in items}
         case list() | tuple() | set() | frozenset():
-            return [_redact_value(item) for item in cast("list[object]", value)]
+            return [_cleaned(item) for item in cast("list[object]", value)]
         case _:
             # Exceptions and other objects are rendered by their text, which may quote a request.
-            return redact(str(value))
+            return _one_line(redact(str(value)), MAX_FIELD)
+
+
+def _one_line(text: str, limit: int) -> str:
+    return _bounded(_escaped(text[: limit + 1], _CONTROL), limit)
+
+
+def _escaped(text: str, unwanted: re.Pattern[str]) -> str:
+    return unwanted.sub(lambda match: ascii(match[0])[1:-1], text)
+
+
+def _bounded(text: str, limit: int) -> str:
+    return text if len(text) <= limit else text[: limit - 1] + "…"

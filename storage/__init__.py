@@ -13,6 +13,7 @@ from storage.blobs import Blobs
 from storage.config import ServerConfig, UserConfig
 from storage.config.repository import Configs
 from storage.counters import Counters
+from storage.dispatches import Dispatches
 from storage.errors import (
     BlobMissing,
     LimitReached,
@@ -36,6 +37,7 @@ __all__ = [
     "Blobs",
     "Configs",
     "Counters",
+    "Dispatches",
     "LimitReached",
     "Memories",
     "Memory",

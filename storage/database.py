@@ -49,6 +49,7 @@ CONNECT_TIMEOUT = 5
 """Seconds, for a PostgreSQL that does not answer."""
 
 _IMMEDIATE = "everturn_immediate"
+_NO_TRANSACTION = "everturn_no_transaction"
 
 
 class Database:
@@ -60,17 +61,21 @@ class Database:
         self.address = address
         self.engine = _sqlite(address) if address.dialect == "sqlite" else _postgres(address)
         self._writing = self.engine.execution_options(**{_IMMEDIATE: True})
-        self._reading = self.engine
-        if address.dialect == "postgresql":
-            # there, an error within a transaction would fail all that follows it
+        # Reads have no transaction: it would cost more than a small read does, each of their
+        # statements sees what is there by itself (as in any transaction of PostgreSQL's), and an
+        # error in one of PostgreSQL's would fail all that follows it.
+        if address.dialect == "sqlite":
+            self._reading = self.engine.execution_options(**{_NO_TRANSACTION: True})
+        else:
             self._reading = self.engine.execution_options(isolation_level="AUTOCOMMIT")
         self._shared: ContextVar[AsyncConnection | None] = ContextVar("shared", default=None)
 
     async def read(self, work: Callable[[AsyncConnection], Awaitable[T]]) -> T:
+        """Run `work`, which only reads. It may run twice."""
         shared = self._shared.get()
         if shared is not None:
             return await work(shared)
-        return await self._run(self.engine, work)
+        return await self._run(self._reading, work)
 
     async def read_together(self, work: Callable[[], Awaitable[T]]) -> T:
         """Run `work`, all of whose reads then share one connection, one after another: several
@@ -175,8 +180,9 @@ def _sqlite(address: DatabaseAddress) -> AsyncEngine:
     def _begin(connection: Connection) -> None:
         # A transaction that reads first and writes later cannot wait for another writer: SQLite
         # refuses it at once, whatever busy_timeout says. One that will write says so at the start.
-        immediate = connection.get_execution_options().get(_IMMEDIATE)
-        connection.exec_driver_sql("BEGIN IMMEDIATE" if immediate else "BEGIN")
+        options = connection.get_execution_options()
+        if not options.get(_NO_TRANSACTION):
+            connection.exec_driver_sql("BEGIN IMMEDIATE" if options.get(_IMMEDIATE) else "BEGIN")
 
     return engine
 

@@ -1,4 +1,4 @@
-"""Takes away what nobody needs any more: content and transcripts of turns long past."""
+"""Takes away what nobody needs any more: content, transcripts and dispatches of turns long past."""
 
 from __future__ import annotations
 
@@ -14,9 +14,13 @@ from storage.database import Database
 BATCH = 200
 """Rows for each transaction: others wait for the writer, so it never writes for long."""
 
+KEEP_DISPATCHES = timedelta(days=30)
+"""How long it is known which tool calls were carried out: longer than a turn can be reset."""
+
 
 async def clean(database: Database, older_than: timedelta) -> int:
-    """Delete transcripts written, and blobs last used, longer ago than `older_than`.
+    """Delete transcripts written, and blobs last used, longer ago than `older_than`; and what tells
+    that a tool call was carried out, after KEEP_DISPATCHES.
 
     A blob that was used within `older_than` always stays: since its recorded use may lag by
     `TOUCH_INTERVAL`, it is kept for that much longer. Returns how many rows went.
@@ -27,8 +31,13 @@ async def clean(database: Database, older_than: timedelta) -> int:
     removed = await delete_in_batches(
         database, tables.transcript, transcript.created_at < now - older_than
     )
-    return removed + await delete_in_batches(
+    removed += await delete_in_batches(
         database, tables.blobs, blobs.last_used_at < now - older_than - TOUCH_INTERVAL
+    )
+    return removed + await delete_in_batches(
+        database,
+        tables.tool_dispatches,
+        tables.tool_dispatches.c.created_at < now - KEEP_DISPATCHES,
     )
 
 

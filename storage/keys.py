@@ -1,7 +1,8 @@
 """Where the keys of the vault come from: a setting, or a file of the installation's own.
 
 In: the value of EVERTURN_STORAGE_KEY, or a path. Out: keys of 32 bytes, the one that seals first.
-The file is made once, whoever else starts at the same moment, and is for its owner only.
+The file is made once, whoever else starts at the same moment, and is for its owner only; one that
+others can read is used and warned of.
 """
 
 from __future__ import annotations
@@ -11,15 +12,20 @@ import binascii
 import errno
 import os
 import secrets
+import stat
 from pathlib import Path
+
+import structlog
 
 from storage.errors import StorageError, is_lasting, reason
 from storage.vault import KEY_BYTES
 
+log = structlog.get_logger(__name__)
+
 MAX_KEYS = 16
 
 _HINT = (
-    'each key is the base64 of 32 bytes, such as `python -c "import base64, os; '
+    'each key is the base64 of 32 bytes, such as `python3 -c "import base64, os; '
     'print(base64.b64encode(os.urandom(32)).decode())"` prints'
 )
 
@@ -28,9 +34,9 @@ def parse_keys(text: str) -> list[bytes]:
     """Keys from base64, separated by commas. Raises StorageError, which repeats nothing of it."""
     parts = [part.strip() for part in text.split(",") if part.strip()]
     if not parts:
-        raise StorageError(f"the storage key is empty: {_HINT}", lasting=True)
+        raise StorageError(f"it is empty: {_HINT}", lasting=True)
     if len(parts) > MAX_KEYS:
-        raise StorageError(f"more than {MAX_KEYS} storage keys: drop the oldest", lasting=True)
+        raise StorageError(f"more than {MAX_KEYS} keys: drop the oldest", lasting=True)
     return [_decode(part) for part in parts]
 
 
@@ -42,7 +48,7 @@ def _decode(text: str) -> bytes:
     except (binascii.Error, ValueError):
         key = b""
     if len(key) != KEY_BYTES:
-        raise StorageError(f"a storage key is not valid: {_HINT}", lasting=True)
+        raise StorageError(_HINT, lasting=True)
     return key
 
 
@@ -52,12 +58,15 @@ def keys_of_file(path: Path) -> list[bytes]:
     Raises StorageError when it cannot be made, read or understood: it is never replaced, since what
     it sealed would be lost.
     """
+    text, mode = "", 0
     try:
         if not path.exists():
             _create(path)
-        text = path.read_text(encoding="ascii")
+        with path.open(encoding="ascii") as file:
+            mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
+            text = file.read()
     except UnicodeDecodeError:
-        text = ""
+        pass
     except OSError as error:
         raise StorageError(
             f"the storage key {path} cannot be used ({reason(error)}): make it readable for this "
@@ -65,13 +74,26 @@ def keys_of_file(path: Path) -> list[bytes]:
             lasting=is_lasting(error),
         ) from None
     try:
-        return parse_keys(text.replace("\n", ","))
+        keys = parse_keys(text.replace("\n", ","))
     except StorageError as error:
         raise StorageError(
             f"{path} holds no storage key ({error}): restore it, or delete it, and short-term "
             "memory begins anew",
             lasting=True,
         ) from None
+    _warn_if_shared(path, mode)
+    return keys
+
+
+def _warn_if_shared(path: Path, mode: int) -> None:
+    """Not refused: some file systems, such as those of a mounted Windows folder, show every file
+    as everybody's. There are no such modes on Windows itself."""
+    if os.name == "posix" and mode & (stat.S_IRWXG | stat.S_IRWXO):
+        log.warning(
+            "storage.key_not_private",
+            reason=f"{path} has the mode {mode:04o}, so that others can read short-term memory: "
+            f"chmod 600 {path}",
+        )
 
 
 def _create(path: Path) -> None:

@@ -3,13 +3,16 @@
 A row says what is due and when; the workflow `reminder/<id>` only waits for it. Both clocks are
 kept: what the wall clock of `zone` shows, which recurrence follows, and the instant that this is.
 Counting and adding are one step, so the limit holds with any number of processes.
+
+A row remembers that its workflow may not have heard of its latest change, until somebody says that
+it has: whoever made the change may have died before they could tell.
 """
 
 from __future__ import annotations
 
 import secrets
 from datetime import UTC, datetime
-from typing import Any, NotRequired, TypedDict, Unpack
+from typing import Any, NamedTuple, NotRequired, TypedDict, Unpack
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, NaiveDatetime
 from sqlalchemy import ColumnElement, Row, bindparam, delete, func, select, update
@@ -53,6 +56,7 @@ class NewReminder(TypedDict):
     channel_name: NotRequired[str]
     is_dm: NotRequired[bool]
     is_thread: NotRequired[bool]
+    is_private: NotRequired[bool]
     persona_id: int
     user_id: str
     user_name: NotRequired[str]
@@ -69,6 +73,7 @@ class ReminderChanges(TypedDict, total=False):
     channel_id: str
     channel_name: str
     is_thread: bool
+    is_private: bool
     user_name: str
     recipient_id: str | None
     purpose: str
@@ -76,6 +81,11 @@ class ReminderChanges(TypedDict, total=False):
     zone: str
     interval_hours: int
     due_at: datetime
+
+
+class UntoldChange(NamedTuple):
+    reminder_id: int
+    token: str
 
 
 class Reminder(BaseModel):
@@ -93,9 +103,11 @@ class Reminder(BaseModel):
     channel_name: str = ""
     is_dm: bool = False
     is_thread: bool = False
+    is_private: bool = False
+    """Not everybody of the server could read where its purpose was said."""
     persona_id: int
     user_id: str
-    """Who asked for it."""
+    """Who asked for it, and as whom the turn runs that delivers it."""
     user_name: str = ""
     recipient_id: str | None = None
     """Whom it reminds; None: it is a task of the persona's own."""
@@ -109,6 +121,10 @@ class Reminder(BaseModel):
     due_at: AwareDatetime
     created_at: AwareDatetime
 
+    def is_shown_in(self, channel_id: str) -> bool:
+        """Whether a conversation there may tell of it."""
+        return self.channel_id == channel_id or not self.is_private
+
 
 class Reminders:
     def __init__(self, database: Database) -> None:
@@ -121,7 +137,7 @@ class Reminders:
         new = Reminder.model_validate(
             {**_fitting(fields), "id": 0, "created_at": datetime.now(UTC)}
         )
-        values = {**new.model_dump(exclude={"id"}), "token": token}
+        values = {**new.model_dump(exclude={"id"}), "token": token, "untold": token}
         same_server = _columns.server_key == new.server_key
 
         async def work(connection: AsyncConnection) -> Reminder:
@@ -146,18 +162,21 @@ class Reminders:
         reminder_id: int,
         *,
         only_if_due_at: datetime | None = None,
+        is_told: bool = False,
         **changes: Unpack[ReminderChanges],
     ) -> Reminder | None:
         """The reminder with `changes`; None when it is gone.
 
         With `only_if_due_at` it changes only while it is due then, so that somebody's edit in the
-        meantime stands; what is returned is the row as it is afterwards, in either case. Raises
-        ValueError for what makes no reminder; nothing is changed then.
+        meantime stands; what is returned is the row as it is afterwards, in either case. With
+        `is_told` it is its workflow that asks, and needs not be told. Raises ValueError for what
+        makes no reminder; nothing is changed then.
         """
         fixed = set(changes) - set(ReminderChanges.__annotations__)
         if fixed:
             raise ValueError(f"a reminder has no {', '.join(sorted(fixed))} that can be changed")
         fitting = _fitting(changes)
+        mark = {} if is_told else {"untold": secrets.token_hex(16)}
 
         async def work(connection: AsyncConnection) -> Reminder | None:
             await self._database.alone(connection, lock_of("reminder", reminder_id))
@@ -170,7 +189,7 @@ class Reminders:
             await connection.execute(
                 update(tables.reminders)
                 .where(_columns.id == reminder_id)
-                .values({name: getattr(after, name) for name in fitting})
+                .values({**{name: getattr(after, name) for name in fitting}, **mark})
             )
             return after
 
@@ -199,6 +218,28 @@ class Reminders:
             return [_reminder(row) for row in rows]
 
         return await self._database.read(work)
+
+    async def untold(self) -> list[UntoldChange]:
+        """Of all servers: those whose workflow may not have heard of their latest change."""
+        query = (
+            select(_columns.id, _columns.untold)
+            .where(_columns.untold.is_not(None))
+            .order_by(_columns.id)
+        )
+
+        async def work(connection: AsyncConnection) -> list[UntoldChange]:
+            return [UntoldChange(*row) for row in await connection.execute(query)]
+
+        return await self._database.read(work)
+
+    async def told(self, change: UntoldChange) -> None:
+        """Its workflow has heard of a change. One that came after it is still untold."""
+        statement = (
+            update(tables.reminders)
+            .where(_columns.id == change.reminder_id, _columns.untold == change.token)
+            .values(untold=None)
+        )
+        await self._database.write(lambda connection: connection.execute(statement))
 
     async def ids(self) -> list[int]:
         """Of all servers, oldest first."""

@@ -2,8 +2,9 @@
 
 SQLAlchemy makes a cursor, executes, fetches all rows and closes the cursor, and aiosqlite hands
 each of these to the connection's thread and back: most of the CPU time of a small read. Here the
-thread does all of it at once. In: what SQLAlchemy's adapter for aiosqlite asks of a connection.
-Results are always read whole, as SQLAlchemy does too; `AsyncConnection.stream` is not there.
+thread does all of it at once, and is not asked to end a transaction that there is not. In: what
+SQLAlchemy's adapter for aiosqlite asks of a connection. Results are always read whole, as
+SQLAlchemy does too; `AsyncConnection.stream` is not there.
 """
 
 from __future__ import annotations
@@ -32,8 +33,29 @@ async def connect(path: Path) -> aiosqlite.Connection:
 
 
 class _Connection(aiosqlite.Connection):
+    _is_settled = True
+    """All that the thread was asked to do has come back without an error. Where a statement was
+    cancelled, the thread may not even have begun it."""
+
     def cursor(self) -> Any:
         return _Cursor(self)
+
+    async def commit(self) -> None:
+        if self._may_be_in_transaction():
+            await super().commit()
+
+    async def rollback(self) -> None:
+        if self._may_be_in_transaction():
+            await super().rollback()
+
+    def _may_be_in_transaction(self) -> bool:
+        return not self._is_settled or self.in_transaction
+
+    async def _execute(self, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        self._is_settled = False
+        result = await super()._execute(fn, *args, **kwargs)
+        self._is_settled = True
+        return result
 
 
 class _Cursor:

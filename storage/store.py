@@ -10,6 +10,7 @@ from storage.blobs import Blobs
 from storage.config.repository import Configs
 from storage.counters import Counters
 from storage.database import Database
+from storage.dispatches import Dispatches
 from storage.housekeeping import clean
 from storage.memories import Memories
 from storage.personas import Personas
@@ -34,6 +35,7 @@ class Storage:
         self.memories = Memories(database)
         self.reminders = Reminders(database)
         self.counters = Counters(database)
+        self.dispatches = Dispatches(database)
         self.blobs = Blobs(database)
         self.personas = Personas(database)
         self.transcript = Transcript(database)
@@ -41,8 +43,8 @@ class Storage:
         self.turns = Turns(database)
 
     async def housekeeping(self, older_than: timedelta) -> int:
-        """Remove old content and transcripts; see `storage.housekeeping`. Returns how many rows
-        went. Everything else stays; short-term memory has its own `short_term.expire`."""
+        """Remove old content, transcripts and dispatches; see `storage.housekeeping`. Returns how
+        many rows went. Everything else stays; short-term memory has its own `short_term.expire`."""
         removed = await clean(self.database, older_than)
         self.blobs.forget_recent()
         return removed

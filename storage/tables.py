@@ -266,6 +266,8 @@ reminders = Table(
     Column("channel_name", String(100), nullable=False),
     Column("is_dm", Boolean, nullable=False),
     Column("is_thread", Boolean, nullable=False),
+    # its purpose was said where not everybody reads
+    Column("is_private", Boolean, nullable=False),
     Column("persona_id", Integer, nullable=False),
     Column("user_id", String(20), nullable=False),
     Column("user_name", String(100), nullable=False),
@@ -279,7 +281,10 @@ reminders = Table(
     Column("interval_hours", Integer, nullable=False),
     Column("due_at", UtcTime, nullable=False),
     Column("created_at", UtcTime, nullable=False),
+    # names the latest change that its workflow may not have heard of
+    Column("untold", String(32)),
     Index("reminders_of_server", "server_key", "due_at"),
+    Index("reminders_untold", "untold"),
     sqlite_autoincrement=True,  # ids name workflows, so none is ever used again
 )
 
@@ -292,4 +297,16 @@ tool_uses = Table(
     Column("uses", Integer, nullable=False),
     Column("created_at", UtcTime, nullable=False),
     Index("tool_uses_of_server", "server_key", "tool"),
+)
+
+tool_dispatches = Table(
+    "tool_dispatches",
+    metadata,
+    Column("turn_id", String(255), primary_key=True),
+    Column("iteration", Integer, primary_key=True, autoincrement=False),
+    Column("position", Integer, primary_key=True, autoincrement=False),
+    # of whoever claimed the call, so that a repeated write of theirs knows its own row
+    Column("token", String(32), nullable=False),
+    Column("created_at", UtcTime, nullable=False),
+    Index("tool_dispatches_by_age", "created_at"),
 )

@@ -88,7 +88,7 @@ def worker() -> None:
 def doctor(
     only: Annotated[
         str | None,
-        typer.Option(help="One check: temporal, database, discord, provider or workers."),
+        typer.Option(help="One check: temporal, database, discord, provider, tools or workers."),
     ] = None,
     alive: Annotated[
         str | None,
@@ -97,7 +97,7 @@ def doctor(
         ),
     ] = None,
 ) -> None:
-    """Check Temporal, database, Discord, provider and workers: one line each."""
+    """Check Temporal, database, Discord, provider, tools and workers: one line each."""
     from worker.settings import load_settings
 
     def start(settings: Settings) -> Coroutine[Any, Any, int]:

@@ -15,6 +15,7 @@ from storage import StorageError
 from worker.connection import connect, connect_config
 from worker.database import open_database
 from worker.errors import EXIT_FAILED, OperatorError
+from worker.mcp import mcp_servers
 from worker.running import read_running
 from worker.search_attributes import missing_search_attributes
 from worker.settings import Provider, Settings
@@ -134,6 +135,19 @@ async def check_provider(settings: Settings, address: str | None = None) -> Find
     return Finding("provider", True, f"{provider}, model {generation.model_name}")
 
 
+async def check_tools(settings: Settings) -> Finding:
+    """A worker could make its tools. The MCP servers themselves are not asked."""
+    from worker.tools import make_tools  # here, since the other checks need none of it
+
+    registry, resources = make_tools(settings)
+    await resources.aclose()
+    text = f"{len(registry.names())} tools"
+    if settings.mcp_file is not None:
+        count = len(mcp_servers(settings))
+        text += f", {count} MCP server{'' if count == 1 else 's'} in {settings.mcp_file}"
+    return Finding("tools", True, text)
+
+
 async def check_workers(settings: Settings) -> Finding:
     """Somebody serves the turns, and somebody serves the bot's queue."""
     client = await connect(settings)
@@ -205,6 +219,7 @@ CHECKS: dict[str, Check] = {
     "database": check_database,
     "discord": check_discord,
     "provider": check_provider,
+    "tools": check_tools,
     "workers": check_workers,
 }
 

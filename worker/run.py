@@ -28,7 +28,7 @@ from activities.generation.segments import TemporalSegmentSignaller
 from activities.planning import PlanningActivities
 from activities.reminders.deliver import RedeliverySettings, ReminderActivities
 from activities.reminders.schedule import keep_reminders
-from activities.tools.mcp import McpConfigError, McpServers, read_mcp_servers
+from activities.tools.mcp import McpServers
 from activities.tools.registry import ToolRegistry
 from activities.tools.resources import ToolResources
 from activities.tools.run_tool import ToolActivities
@@ -37,7 +37,8 @@ from storage import Storage, StorageError
 from worker.beacon import beacon_file, keep_lit
 from worker.connection import connect_patiently
 from worker.database import open_database
-from worker.errors import EXIT_FAILED, OperatorError, SettingsError
+from worker.errors import EXIT_FAILED, OperatorError
+from worker.mcp import mcp_servers
 from worker.search_attributes import register_search_attributes
 from worker.settings import Settings
 from worker.tools import make_tools
@@ -94,12 +95,8 @@ def make_runtime(settings: Settings) -> Runtime | None:
 
 def make_mcp(settings: Settings, registry: ToolRegistry) -> McpServers:
     """The MCP servers of the operator's file; none without one. They are not started yet."""
-    path = settings.mcp_file
-    try:
-        servers = read_mcp_servers(path) if path is not None else []
-    except McpConfigError as error:
-        raise SettingsError(f"EVERTURN_MCP, the file {path}: {error}") from None
-    return McpServers(servers, registry, rest=settings.mcp_failure_cooldown_ms / 1000)
+    rest = settings.mcp_failure_cooldown_ms / 1000
+    return McpServers(mcp_servers(settings), registry, rest=rest)
 
 
 def make_worker(
@@ -143,6 +140,7 @@ def make_worker(
             reminders.load_reminder,
             reminders.deliver_reminder,
             reminders.advance_reminder,
+            reminders.remove_reminder,
         ],
         workflow_runner=sandbox(),
         identity=worker_identity(),

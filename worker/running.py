@@ -39,9 +39,13 @@ def run_folder(home: Path) -> Path:
 
 
 def prepare_home(home: Path) -> None:
-    """Create the data folder, and see that it can be written and grow. Raises OperatorError."""
+    """Create the data folder, for its owner only, and see that it can be written and grow.
+
+    One that is there keeps its rights. Raises OperatorError.
+    """
     probe = run_folder(home) / f"probe-{os.getpid()}"
     try:
+        home.mkdir(mode=0o700, parents=True, exist_ok=True)
         for folder in (run_folder(home), home / "logs"):
             folder.mkdir(parents=True, exist_ok=True)
         probe.write_bytes(b"0" * 65_536)

@@ -1,8 +1,8 @@
 """Every setting, in one place: environment variables, and a `.env` file beside them.
 
-`load_settings` is the only way to get a `Settings`. The environment wins over `.env`; an empty
-value counts as not set. A malformed value or an unknown name is a `SettingsError` that names it
-and never shows a value, since any value may be a secret.
+`load_settings` is the only way to get a `Settings`. The environment wins over `.env`; an empty or
+blank value counts as not set. A malformed value or an unknown name is a `SettingsError` that names
+it and never shows a value, since any value may be a secret.
 
 Temporal's own variables (`TEMPORAL_ADDRESS` and the others) are not fields here: the SDK reads
 them, in `worker.connection`. They may stand in `.env` all the same.
@@ -84,6 +84,9 @@ that is set, in this order, chooses the provider."""
 OTHER_MAX_OUTPUT_TOKENS = 8192
 """For the providers that have no setting of their own for it (behaviour 18)."""
 
+LONGEST_MEMORY = 1_000
+"""Characters of a memory that the prompt shows (`activities.context.memories.MEMORY_LENGTH`): what
+is over them would be kept and never read."""
 
 WARN_AT_ITERATION = 20
 """Model calls after which a turn says that it is still at work (behaviour 6.4)."""
@@ -178,7 +181,11 @@ class Settings(BaseSettings):
         "MAX_SERVER_MEMORIES", 100, "Memories that a persona may keep about one server.", ge=0
     )
     max_memory_length: int = _setting(
-        "MAX_MEMORY_LENGTH", 1000, "Longest memory, in characters; 1 to 4000.", ge=1, le=4000
+        "MAX_MEMORY_LENGTH",
+        LONGEST_MEMORY,
+        f"Longest memory, in characters; 1 to {LONGEST_MEMORY}.",
+        ge=1,
+        le=LONGEST_MEMORY,
     )
     tool_execution_timeout_ms: int = _setting(
         "TOOL_EXECUTION_TIMEOUT_MS",
@@ -331,6 +338,39 @@ class Settings(BaseSettings):
         if isinstance(value, str):
             return tuple(part.strip() for part in value.split(",") if part.strip())
         return value
+
+    @field_validator("fetch_allow")
+    @classmethod
+    def _addresses(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if value:
+            from activities.tools.http_guard import AddressGuard
+
+            try:
+                AddressGuard(value)
+            except ValueError:
+                raise ValueError(
+                    "each address must be host:port, such as 127.0.0.1:8000, with commas between"
+                ) from None
+        return value
+
+    @field_validator(
+        "discord_token",
+        "custom_api_key",
+        "openai_api_key",
+        "anthropic_api_key",
+        "google_api_key",
+        "openrouter_api_key",
+        "brave_api_key",
+    )
+    @classmethod
+    def _fits_a_header(cls, value: SecretStr | None) -> SecretStr | None:
+        """All of them are sent in an HTTP header. Blanks around one come with copying it."""
+        if value is None:
+            return None
+        key = value.get_secret_value().strip()
+        if not (key.isascii() and key.isprintable()):
+            raise ValueError("it has letters that no key has: copy it again, and only it")
+        return SecretStr(key)
 
     @field_validator("log_level")
     @classmethod
@@ -553,7 +593,7 @@ def _is_temporal(name: str) -> bool:
 
 
 def _not_empty(values: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name, value in values.items() if value}
+    return {name: value for name, value in values.items() if value.strip()}
 
 
 def _read_env_file(env_file: Path | None, names: Mapping[str, str]) -> dict[str, str]:

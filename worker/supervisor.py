@@ -214,6 +214,10 @@ class Supervisor:
             self._tell(f"{running.part.name} {brief}")
 
 
+OWNER_ONLY = 0o077
+"""Umask of the parts: what they write is conversations, Temporal's database among it."""
+
+
 async def _spawn(part: Part) -> asyncio.subprocess.Process:
     """A session of its own, so that Ctrl-C reaches only us, and we stop the parts in order."""
     command = list(part.command) if HAS_PDEATHSIG else guarded(part.command)
@@ -224,6 +228,7 @@ async def _spawn(part: Part) -> asyncio.subprocess.Process:
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
         start_new_session=True,
+        umask=OWNER_ONLY,
         preexec_fn=die_with_parent() if HAS_PDEATHSIG else None,
     )
 

@@ -23,6 +23,7 @@ import httpx
 from worker.beacon import beacon_file
 from worker.dev_server import is_serving, server_command, without_temporal_variables
 from worker.errors import EXIT_UNAVAILABLE, OperatorError
+from worker.mcp import mcp_servers
 from worker.ports import HOST, next_free_port
 from worker.running import Running, prepare_home, up_lock, write_running
 from worker.settings import Provider, Settings
@@ -135,6 +136,7 @@ def _check(settings: Settings, tell: Callable[[str], None]) -> None:
         from worker.database import check_database  # here: it takes half a second to import
 
         check_database(settings)
+    mcp_servers(settings)
     if settings.discord_token is not None and settings.discord_api is None:
         doubt = token_doubt(settings.discord_token.get_secret_value())
         if doubt is not None:

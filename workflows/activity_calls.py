@@ -215,7 +215,11 @@ async def settle(handle: workflow.ActivityHandle[Any]) -> None:
     if not handle.done():
         handle.cancel()
         try:
-            await workflow.wait_condition(handle.done, timeout=CANCEL_GRACE)
+            await workflow.wait_condition(
+                handle.done,
+                timeout=CANCEL_GRACE,
+                timeout_summary="until what was stopped has ended",
+            )
         except TimeoutError:
             workflow.logger.warning("an activity ignored its cancellation")
             return

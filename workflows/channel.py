@@ -217,7 +217,11 @@ class ChannelWorkflow:
                 self._untold = (message, _OUR_FAULT)
                 break
             with contextlib.suppress(TimeoutError):
-                await workflow.wait_condition(lambda: self._stop_pending, timeout=PLAN_PAUSE)
+                await workflow.wait_condition(
+                    lambda: self._stop_pending,
+                    timeout=PLAN_PAUSE,
+                    timeout_summary="until it is planned again",
+                )
         return TurnPlan()
 
     async def _tell(self) -> None:

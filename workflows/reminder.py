@@ -2,14 +2,16 @@
 
 In: the id of its row; `changed` signals when the row was edited or removed, `outcome` signals of
 the channels that were asked to answer. Out: for each occurrence a message to its channel, tried a
-few times, or at last a plain notice. It ends when the row is gone.
+few times, or at last a plain notice. It ends when the row is gone; a cancel removes the row.
 What always holds: an occurrence counts from the time it was due, never from its delivery; an
 attempt that has not been heard of is asked for again under its own message id, so that it is not
-answered twice; arithmetic with calendars is the activities' matter.
+answered twice; nothing is said of a row that has changed meanwhile; arithmetic with calendars is
+the activities' matter.
 """
 
 from __future__ import annotations
 
+import asyncio
 from datetime import datetime, timedelta
 
 from temporalio import workflow
@@ -31,6 +33,7 @@ with workflow.unsafe.imports_passed_through():
         DELIVER_REMINDER,
         LOAD_REMINDER,
         REMINDER_CHANGED_SIGNAL,
+        REMOVE_REMINDER,
         ReminderDelivery,
         ReminderInput,
         ReminderKey,
@@ -62,18 +65,33 @@ class ReminderWorkflow:
         self._changed = False
         self._ends: dict[str, InvocationEnd] = {}
         """By message id, of this occurrence."""
+        self._occurrence: datetime | None = None
+        self._attempt = 0
+        """Of the occurrence that was delivered last. It may come back, where an edit is taken
+        back, and an attempt that was heard of has used up its message id."""
 
     @workflow.run
     async def run(self, reminder: ReminderInput) -> None:
+        try:
+            await self._serve(reminder)
+        except (asyncio.CancelledError, ActivityError) as error:
+            if workflow.cancellation_reason() is None or not is_cancelled_exception(error):
+                raise  # no cancel: the worker drops this workflow from its cache
+            workflow.set_current_details("Cancelled.")
+            await self._remove()
+            raise asyncio.CancelledError from None
+
+    async def _serve(self, reminder: ReminderInput) -> None:
         occurrences = 0
         state = await self._load()
         while state.due is not None:
-            if not await self._is_due(state.due) or not await self._deliver(state, state.due):
+            if await self._is_due(state.due) and await self._deliver(state, state.due):
+                state = await self._advance(state.due)
+                occurrences += 1
+            else:
                 state = await self._load()
-                continue
-            state = await self._advance(state.due)
-            occurrences += 1
-            if occurrences == reminder.continue_after or (
+            _go_on()
+            if 0 < reminder.continue_after <= occurrences or (
                 workflow.info().is_continue_as_new_suggested()
             ):
                 workflow.continue_as_new(reminder)
@@ -100,13 +118,15 @@ class ReminderWorkflow:
         """See one occurrence through, to an answer or to the plain notice. False when its row has
         changed, and it is to be looked at again."""
         self._ends.clear()
-        attempt = 0
+        if due != self._occurrence:
+            self._occurrence, self._attempt = due, 0
         delivery = ReminderDelivery()
         for number in range(1, max(1, state.deliveries) + 1):
             workflow.set_current_details(f"Due. Delivery {number} of {state.deliveries}.")
+            _go_on()
             delivery = await start(
                 DELIVER_REMINDER,
-                ReminderKey(reminder_id=self._id, due=due, attempt=attempt),
+                ReminderKey(reminder_id=self._id, due=due, attempt=self._attempt),
                 summary=f"delivery {number}",
                 policy=DATABASE_POLICY,
             )
@@ -115,14 +135,14 @@ class ReminderWorkflow:
             end = await self._end_of(delivery.message_id)
             if end in DONE:
                 return True
+            pause = timedelta(0)
             if end is not None:
-                attempt += 1
-                if number < state.deliveries:
-                    await self._wait(
-                        timedelta(seconds=state.retry_delay_seconds), "until the next delivery"
-                    )
-            if self._changed and not await self._still_due(due):
+                self._attempt += 1
+                pause = timedelta(seconds=state.retry_delay_seconds)
+            if number < state.deliveries and not await self._stands_for(pause, due):
                 return False
+        if not await self._still_due(due):
+            return False
         await self._say_plainly(delivery, due)
         return True
 
@@ -130,6 +150,7 @@ class ReminderWorkflow:
         """How an attempt came out; None when nobody has said within SILENCE."""
         give_up_at = workflow.now() + SILENCE
         while message_id not in self._ends:
+            _go_on()
             left = give_up_at - workflow.now()
             if left <= timedelta(0):
                 workflow.logger.warning("nothing is heard of message %s", message_id)
@@ -144,8 +165,21 @@ class ReminderWorkflow:
                 continue
         return self._ends[message_id]
 
+    async def _stands_for(self, pause: timedelta, due: datetime) -> bool:
+        """Pause between two deliveries; False as soon as an edit has moved the occurrence."""
+        end = workflow.now() + pause
+        while True:
+            left = end - workflow.now()
+            if left > timedelta(0):
+                await self._wait(left, "until the next delivery")
+            if not self._changed:
+                return True
+            if not await self._still_due(due):
+                return False
+
     async def _wait(self, time: timedelta, summary: str) -> None:
         """Wait for a time, or until the row has changed."""
+        _go_on()
         try:
             await workflow.wait_condition(
                 lambda: self._changed, timeout=time, timeout_summary=summary
@@ -154,10 +188,11 @@ class ReminderWorkflow:
             return
 
     async def _still_due(self, due: datetime) -> bool:
-        """Whether an edit has left the time of this occurrence as it was."""
+        """Whether the row is there, and due when it was."""
         return (await self._load()).due == due
 
     async def _load(self) -> ReminderState:
+        _go_on()
         self._changed = False
         return await start(
             LOAD_REMINDER,
@@ -167,6 +202,7 @@ class ReminderWorkflow:
         )
 
     async def _advance(self, due: datetime) -> ReminderState:
+        _go_on()
         return await start(
             ADVANCE_REMINDER,
             ReminderKey(reminder_id=self._id, due=due),
@@ -174,8 +210,18 @@ class ReminderWorkflow:
             policy=DATABASE_POLICY,
         )
 
+    async def _remove(self) -> None:
+        """Whoever cancels it wants it gone; while the row is there, a worker starts it again."""
+        await start(
+            REMOVE_REMINDER,
+            ReminderKey(reminder_id=self._id),
+            summary="nobody wants it any more",
+            policy=DATABASE_POLICY,
+        )
+
     async def _say_plainly(self, delivery: ReminderDelivery, due: datetime) -> None:
         """The notice in place of an answer that could not be had. Best effort, and bounded."""
+        _go_on()
         workflow.logger.error("reminder %d could not be delivered by its persona", self._id)
         what = "Reminder" if delivery.recipient_id else "Task"
         request = SendRequest(
@@ -209,3 +255,10 @@ class ReminderWorkflow:
             if is_cancelled_exception(error):
                 raise
             workflow.logger.error("reminder %d is lost: %s", self._id, error.cause)
+
+
+def _go_on() -> None:
+    """Raises CancelledError after a cancel. To be called before anything new is begun: a cancel
+    that arrives together with the end of what was waited for is not heard there."""
+    if workflow.cancellation_reason() is not None:
+        raise asyncio.CancelledError

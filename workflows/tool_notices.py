@@ -2,7 +2,7 @@
 
 In: each call's outcome. Out: notices for the outbox, and the hidden ones for one message at the
 turn's end (behaviour 10). Pure. What always holds: the model reads none of it; a turn whose errors
-may not be shown shows nothing; secrets in arguments are masked.
+may not be shown shows nothing; what looks like a secret is masked, as in the log.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import cast
 
 from workflows.contracts.context import ContextRef, Exposure, NoticeStyle
 from workflows.contracts.generation import FunctionCall
+from workflows.contracts.secret_shapes import REDACTED, mask_secrets
 from workflows.contracts.tools import NoticeColour, ToolNotice
 
 MAX_HIDDEN = 50
@@ -21,13 +22,13 @@ MAX_HIDDEN = 50
 MAX_TEXT = 1_800
 """Code points of a card, arguments included (behaviour 10)."""
 
+MAX_TITLE = 200
+
 KILL_HINT = "`/kill` stops this."
 
 _SECRET_KEY = re.compile(
     r"api_?key|token|secret|passw|authori[sz]ation|cookie|credential", re.IGNORECASE
 )
-_CREDENTIALS = re.compile(r"(?<=://)[^/\s@:]+:[^/\s@]+(?=@)")
-_MASK = "[redacted]"
 
 
 class ToolNotices:
@@ -40,7 +41,7 @@ class ToolNotices:
     def of_tool(self, notices: list[ToolNotice], *, kill_hint: bool) -> list[ToolNotice]:
         """Sort a tool's own notices; those for the channel come back as they are to be shown."""
         shown: list[ToolNotice] = []
-        for notice in notices:
+        for notice in map(_masked_notice, notices):
             if notice.hidden or self._style is NoticeStyle.HIDDEN:
                 self._hide(notice)
                 continue
@@ -55,12 +56,12 @@ class ToolNotices:
 
     def failed(self, call: FunctionCall, reason: str) -> None:
         """Every call that failed leaves a card in the log, also one that was never dispatched."""
-        head = f"{reason}\n" if reason else ""
+        head = f"{mask_secrets(reason)}\n" if reason else ""
         arguments = redacted(call.arguments)
         room = max(0, MAX_TEXT - len(head) - len("Arguments: ``"))
         self._hide(
             ToolNotice(
-                title=f"Tool failed: {call.name}"[:200],
+                title=f"Tool failed: {call.name}"[:MAX_TITLE],
                 text=f"{head[:MAX_TEXT]}Arguments: `{arguments[:room]}`"[:MAX_TEXT],
                 colour=NoticeColour.RED,
                 hidden=True,
@@ -72,7 +73,7 @@ class ToolNotices:
         phrase = f"\nTrigger: {exposure.phrase}" if exposure.phrase else ""
         self._hide(
             ToolNotice(
-                title=f"Tool used: {call.name}"[:200],
+                title=f"Tool used: {call.name}"[:MAX_TITLE],
                 text=f"Source: {exposure.source.value.replace('_', ' ')}{phrase}",
                 hidden=True,
             )
@@ -106,14 +107,26 @@ def redacted(arguments: str) -> str:
     except RecursionError:
         return "(too deep to show)"
     # Half a surrogate pair, written as an escape, has become one that no payload can hold.
-    text = text.encode(errors="replace").decode()
-    return _CREDENTIALS.sub(_MASK, text).replace("`", "'")
+    return text.encode(errors="replace").decode().replace("`", "'")
 
 
 def _masked(value: object) -> object:
     if isinstance(value, dict):
         items = cast("dict[str, object]", value).items()
-        return {key: _MASK if _SECRET_KEY.search(key) else _masked(item) for key, item in items}
+        return {
+            mask_secrets(key): REDACTED if _SECRET_KEY.search(key) else _masked(item)
+            for key, item in items
+        }
     if isinstance(value, list):
         return [_masked(item) for item in cast("list[object]", value)]
+    if isinstance(value, str):
+        return mask_secrets(value)
     return value
+
+
+def _masked_notice(notice: ToolNotice) -> ToolNotice:
+    title, text = mask_secrets(notice.title), mask_secrets(notice.text)
+    if (title, text) == (notice.title, notice.text):
+        return notice
+    # a mask may be longer than what it stands for
+    return notice.model_copy(update={"title": title[:MAX_TITLE], "text": text[:MAX_TEXT]})

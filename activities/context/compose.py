@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from activities.context.authors import author_label, author_labels, label_beside
+from activities.context.authors import people_of
 from activities.context.budget import CONTEXT_BUDGET, MESSAGE_OVERHEAD, estimate_tokens, trim
 from activities.context.dialogue import dialogue
 from activities.context.directives import reply_directive
@@ -26,10 +26,10 @@ from activities.context.stickers import sticker_list
 from activities.context.summons import summons
 from activities.context.system_prompt import place, system_prompt
 from activities.context.trigger import with_trigger
+from text.labels import Named, author_label, labels_beside
 from workflows.contracts.base import server_key
 from workflows.contracts.context import ContextRequest
 from workflows.contracts.history import ChannelHistory, HistoryMessage
-from workflows.contracts.invocation import ChatIncoming
 from workflows.contracts.tools import SELECT_STICKER, UPDATE_SHORT_TERM_MEMORY
 
 NO_TEXT = "(no text)"
@@ -65,9 +65,8 @@ def compose(
     invocation = request.invocation
     persona = sources.persona
     trigger = next((m for m in messages if m.id == invocation.message_id), None)
-    labels = author_labels(messages, persona.name)
-    if invocation.author_id and invocation.author_id not in labels:
-        labels[invocation.author_id] = label_beside(persona.name, invocation.author_name)
+    people = people_of(messages, Named(invocation.author_id, invocation.author_name))
+    labels = labels_beside(people, [persona.name])
 
     system = _system(request, sources, messages, offer, labels)
     opening = ContextItem(
@@ -80,7 +79,7 @@ def compose(
             Known(
                 memories=sources.personal,
                 answered_id=invocation.author_id,
-                reminders=sources.reminders,
+                reminders=[r for r in sources.reminders if r.is_shown_in(invocation.channel_id)],
                 channel_name="" if invocation.is_dm else invocation.channel_name,
                 zone=sources.user.timezone or sources.server.timezone,
             ),
@@ -104,7 +103,7 @@ def compose(
         invocation=invocation,
         refs=message_refs(kept),
         media=media,
-        people=_people(messages, invocation),
+        people=[Person(user_id=p.id, name=p.name, is_bot=p.is_bot) for p in people],
         stickers=sources.history.stickers if SELECT_STICKER in offer.abilities.tools else [],
         basis=ContextBasis(turn_id=request.turn_id, history_id=request.history_id),
     )
@@ -164,6 +163,7 @@ def _short_term(
         here,
         others,
         config,
+        persona_name=sources.persona.name,
         server_key=server_key(request.invocation.guild_id, request.invocation.author_id),
         shown_since=min((message.created_at for message in kept), default=None),
         now=sources.now,
@@ -178,15 +178,3 @@ def _short_term(
         turns = here.turns_since_update if here else 0
         placed.append((config.nudge_depth, nudge(turns)))
     return placed
-
-
-def _people(messages: Sequence[HistoryMessage], invocation: ChatIncoming) -> list[Person]:
-    newest = {message.author_id: message for message in messages if not message.is_self}
-    people = {
-        author_id: Person(user_id=author_id, name=message.author_name, is_bot=message.is_bot)
-        for author_id, message in newest.items()
-    }
-    if invocation.author_id and invocation.author_id not in people:
-        invoker = Person(user_id=invocation.author_id, name=invocation.author_name)
-        people[invocation.author_id] = invoker
-    return list(people.values())

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date
 
-from activities.context.authors import author_label
 from activities.context.document import ContextItem, MediaRef
 from activities.context.lines import plain_line
 from activities.context.references import MAX_FILES, by_message, is_shown
+from text.labels import author_label
 from workflows.contracts.history import HistoryMessage
 
 _INDENT = "  "
@@ -83,7 +83,7 @@ def _reply_note(
     if target is None:
         return ""
     name = author_label(persona_name) if target.is_self else labels[target.author_id]
-    return f" (replying to {name})"
+    return f" [replying to {name}]"
 
 
 def _with_files(text: str, message: HistoryMessage, files: Mapping[str, Sequence[MediaRef]]) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from activities.context.lines import quoted
+
 PREVIEW_LIMIT = 280
 """Characters of a message that are quoted (behaviour 6.1)."""
 
@@ -9,15 +11,6 @@ PREVIEW_LIMIT = 280
 def reply_directive(author: str, content: str) -> str:
     """For a turn that waited in the queue: which of the messages above is to be answered.
 
-    Double quotes in the message become single ones, so that it cannot end its own quotation.
+    `author` is the label under which it stands there.
     """
-    quoted = preview(content).replace('"', "'")
-    return f'[Reply to this earlier message by {author}: "{quoted}"]'
-
-
-def preview(content: str) -> str:
-    """`content` on one line, at most `PREVIEW_LIMIT` characters."""
-    line = " ".join(content.split())
-    if len(line) <= PREVIEW_LIMIT:
-        return line
-    return line[: PREVIEW_LIMIT - 1].rstrip() + "…"
+    return f'[Reply to this earlier message by "{author}": {quoted(content, PREVIEW_LIMIT)}]'

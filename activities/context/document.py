@@ -11,8 +11,8 @@ from typing import Literal, Protocol
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict
 
-from activities.context.authors import alias_of, author_label
 from storage import Storage
+from text.labels import Named, alias_of, author_label, labels_beside
 from workflows.contracts.history import StickerInfo
 from workflows.contracts.invocation import ChatIncoming
 
@@ -115,14 +115,33 @@ class ContextDocument(BaseModel):
 
     def people_named(self, query: str) -> list[Person]:
         """Whom an id, a mention or a name means; a name without regard to case and width. More
-        than one: the name alone does not tell."""
+        than one: the name alone does not tell. With what the conversation adds to a name, such as
+        a number, it means that one person."""
         wanted = query.strip()
         mention = _MENTION.fullmatch(wanted)
         by_id = [p for p in self.people if p.user_id == (mention[1] if mention else wanted)]
         if by_id or mention:
             return by_id
-        alias = alias_of(author_label(wanted.removeprefix("@"))) if wanted else ""
-        return [person for person in self.people if alias_of(author_label(person.name)) == alias]
+        wanted = wanted.removeprefix("@")
+        if not wanted:
+            return []
+        alias = alias_of(author_label(wanted))
+        as_shown = alias_of(" ".join(wanted.split()))
+        labels = self.labels()
+        one = [
+            person
+            for person in self.people
+            if labels[person.user_id] != author_label(person.name)
+            and alias_of(labels[person.user_id]) == as_shown
+        ]
+        return one or [
+            person for person in self.people if alias_of(author_label(person.name)) == alias
+        ]
+
+    def labels(self) -> dict[str, str]:
+        """What people are called in it, by user id."""
+        people = [Named(p.user_id, p.name, p.is_bot) for p in self.people]
+        return labels_beside(people, [self.persona_name])
 
 
 class _InContext(Protocol):

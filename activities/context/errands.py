@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from activities.context.lines import local_time, plain_line
+from activities.context.lines import channel, local_time, plain_line
 from storage import Reminder
 
 MAX_SHOWN = 10
@@ -31,7 +31,7 @@ def _lines(kind: str, reminders: Sequence[Reminder]) -> list[str]:
 def _line(kind: str, reminder: Reminder) -> str:
     where = "in direct messages"
     if not reminder.is_dm:
-        where = f"in #{plain_line(reminder.channel_name, 100)}" if reminder.channel_name else ""
+        where = f"in {channel(reminder.channel_name)}" if reminder.channel_name else ""
     hours = reminder.interval_hours
     facts = (
         local_time(reminder.due_at, reminder.zone),

@@ -6,41 +6,37 @@ data. In the prompt it stands on one line, bounded, and without the brackets tha
 
 from __future__ import annotations
 
-import unicodedata
 from datetime import datetime, timedelta, tzinfo
 from zoneinfo import ZoneInfo
 
-_REPLACED = str.maketrans({"[": "(", "]": ")"})
+from text.labels import BRACKETS, QUOTES, author_label
+from text.visible import strip_invisible
 
-_JOINERS = "\u200c\u200d"
-"""Invisible, yet part of how Persian, Indic scripts and emoji are written."""
-
-_HIDDEN = {"Cc", "Cf", "Co", "Cs", "Zl", "Zp"}
+_BRACKETS = str.maketrans(BRACKETS)
+_QUOTES = str.maketrans(QUOTES)
 
 
 def plain_line(text: str, limit: int) -> str:
     """`text` on one visible line of at most `limit` characters, without square brackets."""
     head = text[: limit * 4]  # enough, whatever is taken out; what is stored may be long
-    visible = head if head.isprintable() else _visible(head)
-    line = " ".join(visible.translate(_REPLACED).split())
+    line = " ".join(strip_invisible(head).translate(_BRACKETS).split())
     if len(line) <= limit and len(head) == len(text):
         return line
     return line[: limit - 1].rstrip() + "…"
 
 
-def _visible(text: str) -> str:
-    return "".join(
-        " " if character.isspace() else character
-        for character in text
-        if character.isspace()
-        or character in _JOINERS
-        or unicodedata.category(character) not in _HIDDEN
-    )
-
-
 def quoted(text: str, limit: int) -> str:
     """`plain_line` in double quotes that nothing in it can end."""
-    return '"' + plain_line(text, limit).replace('"', "'") + '"'
+    return '"' + plain_line(text, limit).translate(_QUOTES) + '"'
+
+
+def named(name: str) -> str:
+    """What somebody or something is called, as it may stand in a sentence of ours."""
+    return f'"{author_label(name)}"'
+
+
+def channel(name: str) -> str:
+    return f'"#{author_label(name)}"'
 
 
 def zone_of(name: str | None) -> tzinfo:

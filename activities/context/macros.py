@@ -61,7 +61,7 @@ class Abilities:
 def expand(text: str, abilities: Abilities, *, bot: str, user: str) -> str:
     """`text` with its macros filled in. Takes time in proportion to its length.
 
-    `bot` and `user` are labels (`authors.author_label`).
+    `bot` and `user` are labels (`text.labels`).
     """
     values = {"bot": bot, "user": user, "memory_tool": abilities.memory_tool}
     tokens = list(_TOKEN.finditer(text))

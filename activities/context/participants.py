@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from activities.context.authors import alias_of, author_label
 from activities.context.budget import estimate_tokens
 from activities.context.errands import reminder_lines, task_lines
-from activities.context.lines import local_time
+from activities.context.lines import channel, local_time
 from activities.context.memories import personal_memories
 from storage import Memory, Reminder
+from text.labels import alias_of, author_label, unnumbered
 
 PERSON_BUDGET = 1_000
 PEOPLE_BUDGET = 3_000
@@ -45,11 +45,12 @@ def participants_note(
 
     `labels` maps author ids to labels (`authors.author_labels`); `now` is when the message to be
     answered was written. A handle is offered only when exactly one participant, the persona
-    included, owns the name: the model knows people by their names, and would ping the wrong one.
+    included, owns the name: members call each other by their names, without our numbers, and the
+    wrong one would be pinged.
     """
     known = known or Known()
     own = author_label(persona_name)
-    owners = Counter(alias_of(label) for label in labels.values())
+    owners = Counter(alias_of(unnumbered(label)) for label in labels.values())
     owners[alias_of(own)] += 1
 
     now = now.astimezone(UTC)
@@ -60,14 +61,14 @@ def participants_note(
     lines.append("Taking part:")
     details = _details(labels, own, known)
     for author_id, label in labels.items():
-        unique = owners[alias_of(label)] == 1
-        lines.append(f"- {label}, handle <@{author_id}>" if unique else f"- {label}")
+        unique = owners[alias_of(unnumbered(label))] == 1
+        lines.append(f'- "{label}"' + (f", handle <@{author_id}>" if unique else ""))
         lines.extend(f"  {line}" for line in details.get(author_id, ()))
     if tasks := task_lines(known.reminders):
         lines.append("Tasks you have set for yourself:")
         lines.extend(f"  {line}" for line in tasks)
     if known.zone:
-        where = f"You are in #{author_label(known.channel_name)}; " if known.channel_name else ""
+        where = f"You are in {channel(known.channel_name)}; " if known.channel_name else ""
         lines.append(f"{where}local time here: {local_time(now, known.zone)}.")
     return "\n".join(lines)
 

@@ -10,9 +10,9 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import UTC
 
-from activities.context.authors import author_label
 from activities.context.document import ContextDocument, ContextItem, MediaRef, MessageRef
 from activities.context.lines import plain_line, quoted
+from text.labels import author_label
 from workflows.contracts.history import HistoryMessage
 from workflows.contracts.tools import REVEAL_MESSAGE_METADATA
 
@@ -84,6 +84,7 @@ def revealed(document: ContextDocument, messages: Sequence[HistoryMessage]) -> C
     assert document.basis is not None
     by_id = {message.id: message for message in messages}
     files = by_message(document.media)
+    labels = document.labels()
     lines = [
         "[The messages above, with their references. This is all that can be revealed: do not "
         f"call `{REVEAL_MESSAGE_METADATA}` again. Tools take a reference as a message id; people "
@@ -91,12 +92,13 @@ def revealed(document: ContextDocument, messages: Sequence[HistoryMessage]) -> C
     ]
     for ref in document.refs[-MAX_REVEALED:]:
         message = by_id.get(ref.message_id)
-        author = "you" if ref.is_self else author_label(ref.author_name)
+        label = labels.get(ref.author_id) or author_label(ref.author_name)
+        author = "you" if ref.is_self else f'"{label}"'
         text = message.content if message is not None else ""
         if ref.message_id == document.invocation.message_id:
             text = text or document.invocation.content
         facts = [
-            f"{ref.ref}, {ref.written_at.astimezone(UTC):%Y-%m-%d %H:%M} UTC, {author}",
+            f"{ref.ref}, {ref.written_at.astimezone(UTC):%Y-%m-%d %H:%M} UTC, {author}:",
             quoted(text, PREVIEW_LENGTH) if text.strip() else "",
             ", ".join(file.media_id for file in files.get(ref.message_id, ())),
             _reactions(message),

@@ -68,7 +68,9 @@ async def read_sources(storage: Storage, request: ContextRequest, now: datetime)
         reminders = await _extra("reminders", storage.reminders.pending(key), [])
         memories, personal = await _extra(
             "memories",
-            storage.memories.of_server_and_users(key, persona_id, people[:MAX_PEOPLE]),
+            storage.memories.of_server_and_users(
+                key, persona_id, _remembered(people[:MAX_PEOPLE], users)
+            ),
             ([], {}),
         )
         here: StmRecord | None = None
@@ -120,6 +122,13 @@ def _people(history: ChannelHistory, invoker_id: str) -> list[str]:
         if not message.is_bot and not message.is_self:
             latest[message.author_id] = None
     return list(latest)
+
+
+def _remembered(people: Sequence[str], users: Mapping[str, UserConfig]) -> list[str]:
+    """Those of `people` who want no part of them kept from the persona."""
+    return [
+        user_id for user_id in people if users.get(user_id, UserConfig()).privacy is Privacy.NONE
+    ]
 
 
 def _readable(

@@ -7,8 +7,7 @@ written by a member or a model, and is data.
 
 from __future__ import annotations
 
-from activities.context.authors import author_label
-from activities.context.lines import plain_line, quoted
+from activities.context.lines import channel, named, plain_line, quoted
 from workflows.contracts.invocation import BoomerangReport, ChatIncoming, Origin
 
 WISH_LENGTH = 2_000
@@ -17,14 +16,13 @@ REPORTED_MESSAGE_LENGTH = 1_500
 
 MAX_REPORTED_MESSAGES = 10
 OUTCOME_LENGTH = 500
-NAME_LENGTH = 100
 
 
 def summons(invocation: ChatIncoming, report: BoomerangReport | None) -> str:
     """The closing note of a synthetic `invocation`. `report` belongs to a `BOOMERANG`; None: it is
     lost."""
     wish = quoted(invocation.content, WISH_LENGTH)
-    asked_by = author_label(invocation.author_name)
+    asked_by = named(invocation.author_name)
     if invocation.origin is Origin.REMINDER:
         recipient = invocation.reminder.recipient_id if invocation.reminder else None
         if recipient is None:
@@ -71,4 +69,4 @@ def _report(
 
 
 def _channel(name: str) -> str:
-    return f"#{plain_line(name, NAME_LENGTH)}" if name else "another channel"
+    return channel(name) if name else "another channel"

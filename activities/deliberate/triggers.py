@@ -14,7 +14,6 @@ expressions together; one that is invalid, too long or too slow is as if it were
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from functools import lru_cache
 from time import perf_counter
@@ -28,6 +27,7 @@ from activities.deliberate.matching import (
     is_unspaced,
     normalise,
 )
+from text.patterns import PatternRefused, compile_pattern
 
 MAX_TRIGGERS = 16
 """Of one target, or of one tool."""
@@ -39,9 +39,6 @@ EXPRESSION_TIME = 0.025
 """Seconds that one expression may search a text; a sane one needs a thousandth of it."""
 TURN_TIME = 0.1
 """Seconds that all expressions of a turn may search."""
-MAX_REPEATS = 500
-"""All counts of an expression (`{2,5}`) multiplied. Counted groups are copied out when they are
-compiled, and a few nested ones of 40 characters take all the memory there is."""
 
 
 class Triggers:
@@ -88,30 +85,10 @@ class Triggers:
             self._time_left -= perf_counter() - began
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=128)
 def _compiled(source: str) -> regex.Pattern[str] | None:
     """None: not a regular expression, or not one that can be afforded."""
-    if not _is_affordable(source):
-        return None
     try:
-        return regex.compile(source, regex.IGNORECASE)
-    except Exception:  # the compiler has more ways to fail than it documents
+        return compile_pattern(source)
+    except PatternRefused:
         return None
-
-
-_ESCAPED = re.compile(r"\\.", re.DOTALL)
-_BRACES = re.compile(r"\{([^{}]*)(?:\}|$|(?=\{))")
-_COUNT = re.compile(r"([0-9]{0,3})(?:,([0-9]{0,3}))?")
-_NAME = re.compile(r"[A-Za-z_ =:^-]*")
-
-
-def _is_affordable(source: str) -> bool:
-    repeats = 1
-    for inside in _BRACES.findall(_ESCAPED.sub("", source)):
-        if _NAME.fullmatch(inside):
-            continue  # a property, such as `\p{Lu}`, or plain braces
-        count = _COUNT.fullmatch(inside)
-        if count is None:
-            return False
-        repeats *= max(int(number or 1) for number in count.groups()) or 1
-    return repeats <= MAX_REPEATS

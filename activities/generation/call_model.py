@@ -53,7 +53,7 @@ from activities.generation.usage import usage_of
 from activities.generation.visible import VisibleText
 from activities.tools.registry import ToolRegistry
 from runtime.heartbeat import heartbeating
-from runtime.logs import redact
+from runtime.logs import brief, redact
 from storage import Storage, StorageError
 from workflows.contracts.generation import (
     CALL_MODEL,
@@ -356,7 +356,7 @@ async def _within(seconds: float, work: Coroutine[Any, Any, None]) -> None:
         async with asyncio.timeout(seconds):
             await work
     except Exception as error:
-        log.warning("left undone after a cancel", reason=str(error) or type(error).__name__)
+        log.warning("left undone after a cancel", reason=brief(str(error)) or type(error).__name__)
 
 
 async def _uninterrupted(work: Coroutine[Any, Any, None]) -> None:

@@ -1,8 +1,8 @@
 """What the demo model says. Pure: the same conversation gets the same reply.
 
-It understands a handful of wishes (dice, a link, something to remember, a reminder, a sticker, a
-long story), and otherwise repeats a little of what was said to it, so that a person sees that the
-message went the whole way and came back.
+It understands a handful of wishes (`demo_wishes`) and every turn that no message began
+(`demo_summons`), and otherwise repeats a little of what was said to it, so that a person sees that
+the message went the whole way and came back.
 """
 
 from __future__ import annotations
@@ -23,31 +23,36 @@ from pydantic_ai.messages import (
 )
 from pydantic_ai.messages import ModelRequest as RequestMessage
 
-_QUEUED = re.compile(r"\A\[Reply to this earlier message by .{1,80}?: \"(.*)\"\]\Z")
+from activities.context.stickers import HEADING as STICKERS
+from activities.generation.demo_summons import Kind, Summons, read_summons
+from activities.generation.demo_wishes import asks_for_memories, find_wish
+from activities.generation.demo_words import QUOTED_WORDS, plain
+
+_QUEUED = re.compile(r"\A\[Reply to this earlier message by .{1,120}?: \"(.*)\"\]\Z")
 _AUTHOR = re.compile(r"\A[^\n:]{1,100}: ")
 _INDENT = re.compile(r"^  ", re.MULTILINE)
 """Of every line after the first, see `activities.context.dialogue`."""
 _MENTION = re.compile(r"<[@#][!&]?\d+>|(?<!\S)@\S+")
 _QUOTE_MARK = re.compile(r"^(?:>>>|>)[ \t]+", re.MULTILINE)
-_DICE = re.compile(r"\b(\d*d\d+(?:\s?[+-]\s?\d+)?)\b", re.IGNORECASE)
-"""Also absurd ones: what can be rolled is for the tool to say."""
-_DICE_WISH = re.compile(r"\broll\b|\bdice\b|\bdie\b", re.IGNORECASE)
-_URL = re.compile(r"https?://[^\s<>()\"'`]+")
 _LONG_WISH = re.compile(r"\blong\b|\bstory\b|\bessay\b", re.IGNORECASE)
-
-_MEMORY_WISH = re.compile(r"\bremember(?: that)?[:,]?\s+(.+)", re.IGNORECASE | re.DOTALL)
-_MEMORY_QUESTION = re.compile(r"\b(?:what|anything)\b.*\b(?:remember|know)\b", re.IGNORECASE)
-_MEMORY = re.compile(r"^(?:- |  )*\[id:\d+\] (.+)$", re.MULTILINE)
-"""A line of the context that holds a memory."""
-_REMINDER_WISH = re.compile(
-    r"\bremind me in (\d{1,4}) ?(minute|hour|day)s?(?: to| of| about)?\b(.*)", re.IGNORECASE
+_HELP_WISH = re.compile(
+    r"\bwhat (?:else |all )?(?:can|could) (?:you|i|we) (?:do|try|ask)\b|\A\W*(?:\w+\W+)?help\W*\Z",
+    re.IGNORECASE,
 )
-_STICKER_WISH = re.compile(
-    r"\bsticker\b(?: (?:called|named))? ?[\"“]?(\w[\w ]{0,29})?", re.IGNORECASE
+_SPEAKING = re.compile(
+    r"\A(?:please )?(?:say|announce|write|post|tell (?:them|everybody|everyone|people)(?: that)?)"
+    r"[:,]? (.+)",
+    re.IGNORECASE | re.DOTALL,
 )
 
-QUOTED_WORDS = 12
-QUOTED_CHARS = 120
+_MEMORY = re.compile(r"^(?:- |  )?\[id:\d+\] (.+)$")
+"""A line of the context that holds a memory, in the system prompt or below a person's name."""
+_PERSON = re.compile(r"^- \"?(.+?)\"?(?:, handle <@\d+>)?$")
+_ABOUT_PEOPLE = "[About this conversation"
+"""How the note begins that says who takes part. No member's line begins with a bracket."""
+_STICKER = re.compile(r"^- (.+?)(?:: .*| \(.*\))?$")
+
+ERRAND_CHARS = 300
 
 WHO_I_AM = (
     "I am a demo model. There is no AI behind me: I run offline, on the machine that runs this "
@@ -60,9 +65,10 @@ HOW_TO_GET_A_REAL_ONE = (
 )
 
 WHAT_TO_TRY = (
-    "Things you can try with me: ask me to **roll 2d6**, send me a **link** to read, tell me to "
-    "**remember that you like tea** and ask later **what I remember**, say **remind me in 1 minute "
-    "to stretch**, or ask for a **long story** and stop me in the middle with `/kill`."
+    "Things you can try with me: ask me to **roll 2d6**, send me a **link** to read, say "
+    "**remember that I like tea** and later **what do you remember?**, say **remind me in 1 "
+    "minute to stretch**, ask me to **send a sticker**, or ask for a **long story** and stop me in "
+    "the middle with `/kill`."
 )
 
 LONG_STORY = f"""\
@@ -133,72 +139,103 @@ class DemoReply:
 
 def demo_reply(messages: Sequence[ModelMessage], tools: Collection[str]) -> DemoReply:
     """The next reply. `tools` are the names of the tools that may be called."""
-    results = _results(messages)
-    if results:
-        return DemoReply("\n\n".join([*map(_comment, results), *_advice(messages)]))
+    errand = read_summons(_closing_note(messages))
+    if results := _results(messages):
+        advice = [] if errand else _advice(messages)
+        return DemoReply("\n\n".join([*map(_comment, results), *advice]))
+    if errand is not None:
+        return _run_errand(errand, tools, _stickers(messages))
     said = _last_said(messages)
-    if (url := _URL.search(said)) and "fetch_url" in tools:
-        return DemoReply(
-            "I am a demo model, but I can read that link for you.",
-            ("fetch_url", {"url": url.group().rstrip(".,;:!?")}),
-        )
-    dice = _DICE.search(said)
-    if (dice or _DICE_WISH.search(said)) and "roll_dice" in tools:
-        notation = "".join(dice.group(1).split()) if dice else "1d6"
-        return DemoReply(
-            "I am a demo model, but the dice are real. Rolling.", ("roll_dice", {"dice": notation})
-        )
-    wish = _wish(said, tools)
-    if wish is not None:
-        return wish
-    if _MEMORY_QUESTION.search(said):
+    if (wish := find_wish(said, tools, _stickers(messages))) is not None:
+        return DemoReply(wish.words, wish.call)
+    if asks_for_memories(said):
         return DemoReply(_recollection(messages))
+    advice = _advice(messages)
+    if _HELP_WISH.search(said):
+        rest = [text for text in advice if text != WHAT_TO_TRY]
+        return DemoReply("\n\n".join([WHO_I_AM, WHAT_TO_TRY, *rest]))
     if _LONG_WISH.search(said):
         return DemoReply(LONG_STORY)
-    advice = _advice(messages)
     if not advice:
         return DemoReply(f"I am a demo model. {_echo(said)}")
     return DemoReply("\n\n".join([WHO_I_AM, _echo(said), *advice]))
 
 
-def _wish(said: str, tools: Collection[str]) -> DemoReply | None:
-    """A tool that `said` asks for in words this model knows."""
-    if (found := _REMINDER_WISH.search(said)) and "create_task" in tools:
-        purpose = found[3].strip(" .!?") or "something"
-        unit = f"{found[2].lower()}s_from_now"
-        return DemoReply(
-            "I am a demo model, but the clock is real.",
-            (
-                "create_task",
-                {"reminder_purpose": purpose, "repetition_interval_hours": 0, unit: int(found[1])},
-            ),
-        )
-    if (found := _MEMORY_WISH.search(said)) and "create_long_term_memory" in tools:
-        fact = " ".join(found[1].split())[:200]
-        return DemoReply(
-            "I am a demo model, but this I can keep.",
-            ("create_long_term_memory", {"memory_content": fact, "memory_scope": "target_user"}),
-        )
-    if (found := _STICKER_WISH.search(said)) and "select_sticker_for_response" in tools:
-        name = (found[1] or "wave").strip()
-        return DemoReply("", ("select_sticker_for_response", {"sticker_name": name}))
-    return None
+def _run_errand(errand: Summons, tools: Collection[str], stickers: Sequence[str]) -> DemoReply:
+    """What a turn does that no message began: it reminds, does its task, or reports."""
+    task = plain(errand.task, ERRAND_CHARS)
+    who = plain(errand.asked_by)
+    there = plain(errand.where) or "another channel"
+    match errand.kind:
+        case Kind.REMINDER:
+            return DemoReply(f"{errand.mention} Reminder: {task}")
+        case Kind.OWN_TASK:
+            return _do(errand.task, "A task of my own has come due", tools, stickers)
+        case Kind.SENT_HERE:
+            return _do(errand.task, f"{who} has sent me here from {there}", tools, stickers)
+        case Kind.BACK:
+            said = f" Last said there: “{plain(errand.last_said, ERRAND_CHARS)}”."
+            return DemoReply(
+                f"{who}, I am back from {there}, where my task was “{task}”. {errand.outcome}"
+                f"{said if errand.last_said else ''}"
+            )
+        case Kind.LOST:
+            return DemoReply(
+                f"{who}, I was in another channel, where my task was “{task}”. What came of it "
+                "is not known any more."
+            )
+
+
+def _do(task: str, why: str, tools: Collection[str], stickers: Sequence[str]) -> DemoReply:
+    if (wish := find_wish(task, tools, stickers)) is not None:
+        return DemoReply(f"{why}: “{plain(task, ERRAND_CHARS)}”.", wish.call)
+    if spoken := _SPEAKING.match(task):
+        return DemoReply(f"{why} to say: {plain(spoken[1], ERRAND_CHARS)}")
+    return DemoReply(
+        f"{why}: “{plain(task, ERRAND_CHARS)}”. I am a demo model, so to say it is all that I "
+        "can do of it."
+    )
 
 
 def _recollection(messages: Sequence[ModelMessage]) -> str:
-    """What long-term memory has put into the context; only the system's own notes count, and there
-    a member's words are indented or quoted."""
-    known = [
-        _plain(line)
+    """What long-term memory has put into the context, and whom it is about."""
+    known: list[str] = []
+    for part in _prompts(messages):
+        if isinstance(part, SystemPromptPart):
+            about = "this place"
+        elif str(part.content).startswith(_ABOUT_PEOPLE):
+            about = ""
+        else:
+            continue
+        for line in str(part.content).splitlines():
+            if found := _MEMORY.match(line):
+                known.append(f"- about {plain(about)}: {plain(found[1])}")
+            elif isinstance(part, UserPromptPart) and (person := _PERSON.match(line)):
+                about = person[1]
+    if not known:
+        return "I am a demo model, and I remember nothing about you or this place yet."
+    return "\n".join(["I remember:", *dict.fromkeys(known)])
+
+
+def _stickers(messages: Sequence[ModelMessage]) -> list[str]:
+    """The names of the server's stickers, as the system prompt lists them."""
+    for part in _prompts(messages):
+        if isinstance(part, SystemPromptPart) and STICKERS in part.content:
+            listed = part.content.partition(STICKERS)[2].strip().splitlines()
+            found = [_STICKER.match(line) for line in listed]
+            return [match[1] for match in found if match]
+    return []
+
+
+def _prompts(messages: Sequence[ModelMessage]) -> list[SystemPromptPart | UserPromptPart]:
+    """What the model is told in words, oldest first."""
+    return [
+        part
         for message in messages
         if isinstance(message, RequestMessage)
         for part in message.parts
         if isinstance(part, SystemPromptPart | UserPromptPart) and isinstance(part.content, str)
-        for line in _MEMORY.findall(part.content)
     ]
-    if not known:
-        return "I am a demo model, and I remember nothing about you or this server yet."
-    return "\n".join(["I remember:", *(f"- {fact}" for fact in dict.fromkeys(known))])
 
 
 def _advice(messages: Sequence[ModelMessage]) -> list[str]:
@@ -218,18 +255,25 @@ def _last_said(messages: Sequence[ModelMessage]) -> str:
 
     Several messages of one author in a row are one item of the context, and look like one of
     several lines: all of it counts. A message that waited in the queue is named by a directive at
-    the end.
+    the end; any other note, which begins with a bracket as no member's line does, is nobody's word.
     """
-    for message in reversed(messages):
-        if not isinstance(message, RequestMessage):
+    for part in reversed(_prompts(messages)):
+        content = str(part.content).strip()
+        if isinstance(part, SystemPromptPart):
             continue
-        for part in reversed(message.parts):
-            if isinstance(part, UserPromptPart) and isinstance(part.content, str):
-                content = part.content.strip()
-                queued = _QUEUED.match(content)
-                said = queued[1] if queued else _AUTHOR.sub("", content, count=1)
-                return _MENTION.sub("", _QUOTE_MARK.sub("", _INDENT.sub("", said))).strip()
+        queued = _QUEUED.match(content)
+        if queued is None and content.startswith("["):
+            continue
+        said = queued[1] if queued else _AUTHOR.sub("", content, count=1)
+        return _MENTION.sub("", _QUOTE_MARK.sub("", _INDENT.sub("", said))).strip()
     return ""
+
+
+def _closing_note(messages: Sequence[ModelMessage]) -> str:
+    """The note behind the conversation; empty where the conversation itself stands last."""
+    prompts = _prompts(messages)
+    last = str(prompts[-1].content) if prompts else ""
+    return last if last.startswith("[") else ""
 
 
 def _results(messages: Sequence[ModelMessage]) -> list[ToolReturnPart[Any]]:
@@ -243,7 +287,7 @@ def _echo(said: str) -> str:
     words = said.split()
     if not words:
         return "Your message had no words in it that I could repeat."
-    quote = _plain(" ".join(words[:QUOTED_WORDS]))
+    quote = plain(" ".join(words[:QUOTED_WORDS]))
     more = " …" if len(words) > QUOTED_WORDS else ""
     count = "one word" if len(words) == 1 else f"{len(words)} words"
     question = " It sounds like a question." if said.rstrip().endswith("?") else ""
@@ -253,14 +297,16 @@ def _echo(said: str) -> str:
 def _comment(result: ToolReturnPart[Any]) -> str:
     fields = _fields(result.content)
     if result.outcome != "success":
-        reason = _plain(str(fields.get("reason", "it did not say why")))
-        return f"That did not work: {reason}"
+        reason = plain(str(fields.get("reason", "it did not say why")))
+        nearest = fields.get("nearest")
+        names = ", ".join(map(str, nearest)) if isinstance(nearest, list) else ""
+        return f"That did not work: {reason}" + (f" ({plain(names)})" if names else "")
     if result.tool_name == "roll_dice":
         rolls = fields.get("rolls")
         shown = ", ".join(map(str, rolls)) if isinstance(rolls, list) else "something"
         return (
             f"The dice are cast: **{fields.get('total', '?')}** for "
-            f"{_plain(str(fields.get('dice', 'your roll')))} ({shown})."
+            f"{plain(str(fields.get('dice', 'your roll')))} ({shown})."
         )
     if result.tool_name == "create_long_term_memory":
         return "That is kept: ask me what I remember, also after a restart."
@@ -268,9 +314,9 @@ def _comment(result: ToolReturnPart[Any]) -> str:
         return "It is set. It would come also if everything here were restarted in between."
     if result.tool_name == "select_sticker_for_response":
         return "Here you are."
-    title = _plain(str(fields.get("title") or "a page without a title"))
+    title = plain(str(fields.get("title") or "a page without a title"))
     text = " ".join(str(fields.get("text", "")).split())
-    beginning = f" It begins: “{_plain(text)} …”" if text else ""
+    beginning = f" It begins: “{plain(text)} …”" if text else ""
     return f"I read “{title}”.{beginning}"
 
 
@@ -282,12 +328,3 @@ def _fields(content: object) -> dict[str, Any]:
         title = re.search(r'"title":\s*"((?:[^"\\]|\\.)*)"', str(content))
         return {"title": json.loads(f'"{title[1]}"')} if title else {}
     return value if isinstance(value, dict) else {}
-
-
-def _plain(text: str) -> str:
-    """Short, on one line, and shown as it was written: no Markdown, no mention, no early end."""
-    flat = " ".join(re.sub(r"[“”]", '"', text).split())
-    if len(flat) > QUOTED_CHARS:
-        flat = flat[:QUOTED_CHARS].rstrip() + " …"
-    apart = re.sub(r"<(?=[@#])", "< ", flat)
-    return re.sub(r"[\\`*_~|\[\]]", r"\\\g<0>", apart)

@@ -23,6 +23,7 @@ from temporalio.client import Client
 from temporalio.service import RPCError, RPCStatusCode
 
 from activities.generation.sizes import encoded_size
+from runtime.logs import brief
 from workflows.contracts.generation import SEGMENTS_SIGNAL, Segment, SegmentBatch
 
 SIGNAL_TIMEOUT = timedelta(seconds=5)
@@ -134,7 +135,7 @@ class SegmentSender:
                 except TurnGone:
                     return
                 except Exception as error:
-                    log.warning("segments not delivered, trying again", reason=str(error))
+                    log.warning("segments not delivered, trying again", reason=brief(str(error)))
                     await self._rest(pause)
                     pause = min(pause * 2, LONGEST_PAUSE)
             if self._closing.is_set():

@@ -12,8 +12,9 @@ from __future__ import annotations
 import calendar
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache
-from zoneinfo import ZoneInfo, available_timezones
+from zoneinfo import ZoneInfo
+
+from runtime.zones import zone_names
 
 HOURS_OF_A_DAY = 24
 
@@ -26,14 +27,9 @@ class Occurrence:
     """The same as an instant, in UTC."""
 
 
-@lru_cache(maxsize=1)
-def _known_zones() -> frozenset[str]:
-    return frozenset(available_timezones())
-
-
 def zone_named(name: str) -> ZoneInfo | None:
     """The zone of an IANA name; None for anything else, such as a path."""
-    return ZoneInfo(name) if name in _known_zones() else None
+    return ZoneInfo(name) if name in zone_names() else None
 
 
 def instant(wall: datetime, zone: ZoneInfo) -> datetime:

@@ -1,8 +1,9 @@
 """The activities of `ReminderWorkflow`: when a reminder is due, its delivery, and what comes then.
 
-All three may run again at any time. What always holds: an occurrence is named by the time at which
+Each may run again at any time. What always holds: an occurrence is named by the time at which
 it was due, so whatever happened to the row meanwhile, nothing is delivered or moved on twice; one
-attempt at one occurrence has one message id, so the channel answers it once.
+attempt at one occurrence has one message id, so the channel answers it once; where tasks are
+switched off nothing is delivered, and the occurrence is passed over.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ from workflows.contracts.reminders import (
     ADVANCE_REMINDER,
     DELIVER_REMINDER,
     LOAD_REMINDER,
+    REMOVE_REMINDER,
     ReminderDelivery,
     ReminderKey,
     ReminderState,
@@ -73,9 +75,19 @@ class ReminderActivities:
 
     @activity.defn(name=DELIVER_REMINDER.name)
     async def deliver_reminder(self, key: ReminderKey) -> ReminderDelivery:
-        """Hand one attempt to the channel. Empty when the row is gone, or due at another time."""
+        """Hand one attempt to the channel. Empty when the row is gone, or due at another time,
+        which it is after an occurrence that was passed over."""
         reminder = await self._storage.reminders.get(key.reminder_id)
         if reminder is None or reminder.due_at != key.due:
+            return ReminderDelivery()
+        config = await self._storage.configs.server(reminder.server_key)
+        if not config.tools.tasks:
+            activity.logger.warning(
+                "reminder %d is not delivered: reminders and tasks are switched off in server %s",
+                reminder.id,
+                reminder.server_key,
+            )
+            await self._move_on(reminder)
             return ReminderDelivery()
         incoming = invocation(reminder, key.attempt)
         await self._signal(incoming)
@@ -91,24 +103,32 @@ class ReminderActivities:
     async def advance_reminder(self, key: ReminderKey) -> ReminderState:
         """The next occurrence is counted from the one that was due, never from its delivery
         (C026); those that nobody was there for are passed over."""
-        reminders = self._storage.reminders
-        reminder = await reminders.get(key.reminder_id)
+        reminder = await self._storage.reminders.get(key.reminder_id)
         if reminder is None or reminder.due_at != key.due:
             return self._state(reminder)  # edited meanwhile, or moved on by an earlier attempt
+        return self._state(await self._move_on(reminder))
+
+    async def _move_on(self, reminder: Reminder) -> Reminder | None:
+        """From the occurrence it is due at to the next one, unless it was edited meanwhile."""
+        reminders = self._storage.reminders
         if reminder.interval_hours == 0:
-            await reminders.remove(reminder.id, only_if_due_at=key.due)
-            return self._state(await reminders.get(reminder.id))
+            await reminders.remove(reminder.id, only_if_due_at=reminder.due_at)
+            return await reminders.get(reminder.id)
         zone = zone_named(reminder.zone) or ZoneInfo("UTC")
         latest = Occurrence(reminder.wall_time, reminder.due_at)
         following = next_occurrence(latest, zone, reminder.interval_hours, utc_now())
-        return self._state(
-            await reminders.replace(
-                reminder.id,
-                only_if_due_at=key.due,
-                wall_time=following.wall_time,
-                due_at=following.due_at,
-            )
+        return await reminders.replace(
+            reminder.id,
+            only_if_due_at=reminder.due_at,
+            is_told=True,
+            wall_time=following.wall_time,
+            due_at=following.due_at,
         )
+
+    @activity.defn(name=REMOVE_REMINDER.name)
+    async def remove_reminder(self, key: ReminderKey) -> ReminderState:
+        await self._storage.reminders.remove(key.reminder_id)
+        return self._state(None)
 
     def _state(self, reminder: Reminder | None) -> ReminderState:
         return ReminderState(
@@ -162,7 +182,9 @@ def invocation(reminder: Reminder, attempt: int) -> ChatIncoming:
         surface_errors=True,
         origin=Origin.REMINDER,
         disabled_tools=[CREATE_TASK],
-        reminder=ReminderDue(reminder_id=reminder.id, recipient_id=reminder.recipient_id),
+        reminder=ReminderDue(
+            reminder_id=reminder.id, recipient_id=reminder.recipient_id, due=reminder.due_at
+        ),
         answer_to=reminder_workflow_id(reminder.id),
     )
 

@@ -31,13 +31,23 @@ class Place:
     channel_id: str
     name: str
     is_thread: bool
+    is_private: bool = False
+    """Not everybody of the server can read there."""
+
+
+def is_said_in_private(context: ToolContext) -> bool:
+    """Whether what is said in this conversation is not for everybody of the server."""
+    return context.guild_id is None or context.situation.is_private
 
 
 async def find_place(
     query: str | None, context: ToolContext, resources: ToolResources, config: ServerConfig
 ) -> Place:
     """Raises ToolFailure and DiscordRefused."""
-    here = Place(context.channel_id, context.channel_name, context.situation.is_thread)
+    situation = context.situation
+    here = Place(
+        context.channel_id, context.channel_name, situation.is_thread, is_said_in_private(context)
+    )
     if context.guild_id is None:
         if query is not None and query not in (context.channel_id, f"<#{context.channel_id}>"):
             raise ToolFailure("From a direct message, only this conversation can be used.")
@@ -54,7 +64,7 @@ async def find_place(
             raise ToolFailure("That channel takes no messages.")
         if facts.id != context.channel_id:
             await refuse_blocked(facts, config, context, resources)
-        place = Place(facts.id, facts.name, facts.is_thread)
+        place = Place(facts.id, facts.name, facts.is_thread, facts.is_private)
     needed = (VIEW, sending_in(place.is_thread))
     require(held, needed, THE_INVOKER)
     require(await own_permissions(place.channel_id, context, resources), needed, THE_BOT)

@@ -20,8 +20,8 @@ from workflows.contracts.tools import Situation
 Part = TypeVar("Part")
 
 PAGE_THREADS = 2
-"""Pages whose text is extracted at the same time. A hostile page can cost 17 s of CPU, and a
-thread cannot be cancelled: with its own few threads it delays other pages, never name lookups."""
+"""Pages and files whose text is decoded at the same time. That takes up to 0.3 s of CPU, and a
+thread cannot be cancelled: with its own few threads it delays other texts, never name lookups."""
 
 NO_SEARCH_SETTINGS = SearchSettings()
 

@@ -8,10 +8,12 @@ exception are a cancellation, and heartbeats that cannot be sent.
 The gates are asked again here, with the server's settings as they are now: what was switched off
 since the model was told of its tools is refused (C130).
 
-A call runs at most once, so the turn allows one attempt. Beats come from a timer beside the tool:
-one that is silent for minutes is healthy, and hears of a kill while it waits. A tool may swallow
-the CancelledError that reaches it, or turn it into another exception; the call is cancelled all
-the same, and its result goes nowhere.
+A call runs at most once. So the turn allows one attempt, and its place in the turn is claimed in
+the database before the tool begins: a turn that an operator has reset does not run it again.
+
+Beats come from a timer beside the tool: one that is silent for minutes is healthy, and hears of a
+kill while it waits. A tool may swallow the CancelledError that reaches it, or turn it into another
+exception; the call is cancelled all the same, and its result goes nowhere.
 """
 
 from __future__ import annotations
@@ -32,6 +34,7 @@ from activities.tools.resources import ToolResources
 from activities.tools.results import beginning_json, failure_json, success_json
 from activities.tools.tool import Answer, ToolFailure
 from runtime.heartbeat import heartbeating
+from runtime.logs import brief
 from storage.config import ServerConfig
 from workflows.contracts.base import server_key
 from workflows.contracts.discord_port import DiscordRefused
@@ -49,6 +52,11 @@ log = structlog.get_logger(__name__)
 
 RESULT_KIND = "tool_result"
 
+CARRIED_OUT = (
+    "This call was carried out before the turn was reset; it may have done its work or not, and "
+    "was not run again."
+)
+
 DURATION_METRIC = "everturn_tool_duration"
 
 
@@ -60,11 +68,17 @@ class Configs(Protocol):
     async def server(self, server_key: str) -> ServerConfig: ...
 
 
+class Dispatches(Protocol):
+    async def claim(self, turn_id: str, iteration: int, position: int) -> bool: ...
+
+
 class ToolStore(Protocol):
     """The part of `storage.Storage` that running a tool needs."""
 
     @property
     def blobs(self) -> Blobs: ...
+    @property
+    def dispatches(self) -> Dispatches: ...
     @property
     def configs(self) -> Configs: ...
 
@@ -106,7 +120,9 @@ class ToolActivities:
         """Run one call. Raises CancelledError when it is cancelled, and HeartbeatFailed."""
         started = time.monotonic()
         call_log = log.bind(
-            tool=request.name, call_id=request.call_id, turn_id=request.context.turn_id
+            tool=brief(request.name),
+            call_id=brief(request.call_id),
+            turn_id=request.context.turn_id,
         )
         label = "cancelled"
         try:
@@ -158,8 +174,19 @@ class ToolActivities:
                 request.name, request.arguments, context.provider, withheld=withheld
             )
         except CallRefused as error:
-            call_log.log(error.level, "tool call refused", reason=error.reason)
+            call_log.log(error.level, "tool call refused", reason=brief(error.reason))
             return failed(error.reason, "refused")
+        try:
+            is_first = await self._storage.dispatches.claim(
+                context.turn_id, context.iteration, context.position
+            )
+        except Exception:
+            call_log.exception("tool call could not be claimed")
+            reason = "The tool was not run: what was run could not be recorded just now."
+            return failed(reason)
+        if not is_first:
+            call_log.warning("tool call was carried out before")
+            return failed(CARRIED_OUT, "refused")
 
         try:
             outcome = _told(await call.tool.run(call.arguments, context, self._resources))
@@ -169,7 +196,7 @@ class ToolActivities:
             call_log.exception("tool cancelled itself")
             outcome = failed("The tool stopped by itself before it had a result.")
         except ToolFailure as error:
-            call_log.warning("tool failed", reason=error.reason)
+            call_log.warning("tool failed", reason=brief(error.reason))
             outcome = replace(failed(error.reason), sticker=error.sticker)
             try:
                 text = failure_json(request.name, error.reason, error.data)
@@ -177,7 +204,7 @@ class ToolActivities:
             except (ValueError, TypeError, RecursionError):
                 call_log.exception("the data of a tool's failure has no JSON form")
         except DiscordRefused as error:
-            call_log.warning("tool refused by discord", reason=error.reason)
+            call_log.warning("tool refused by discord", reason=brief(error.reason))
             outcome = failed(error.reason)
         except (Exception, SystemExit) as error:
             # SystemExit too: a tool that calls sys.exit() must not end the worker

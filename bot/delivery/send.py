@@ -165,7 +165,7 @@ class SendActivities:
             if unfinished:
                 sending.cancel()
             elif not sending.cancelled() and (fault := sending.exception()):
-                log.warning("a message failed while its turn was stopped", error=str(fault))
+                log.warning("a message failed while its turn was stopped", error=describe(fault))
             raise
 
     async def _send(self, delivery: _Delivery, part: Part) -> None:

@@ -17,7 +17,7 @@ from temporalio.service import RPCError
 
 from bot.delivery.parts import Part
 from bot.delivery.post import Blocked, Posted, Refused, post
-from bot.discord_faults import UNKNOWN_MESSAGE
+from bot.discord_faults import UNKNOWN_MESSAGE, describe
 from bot.dispatch import Dispatcher
 from bot.history import as_history, stored
 from bot.port import commands as slash_commands
@@ -177,7 +177,9 @@ class ClientPort:
         try:
             await self.signal(incoming)
         except (RPCError, OSError) as error:
-            log.warning("a task was not handed over", channel=incoming.channel_id, error=str(error))
+            log.warning(
+                "a task was not handed over", channel=incoming.channel_id, error=describe(error)
+            )
             raise DiscordRefused(
                 "The task could not be handed over: the answer engine cannot be reached."
             ) from error

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 import discord
 from discord.http import Route
 
+from bot.normalise import is_private
 from bot.port.refusing import UNKNOWN_MEMBER, UNKNOWN_USER, refusing
 from workflows.contracts.discord_port import ChannelFacts, DiscordRefused, MemberFacts
 
@@ -98,6 +99,7 @@ def facts(each: Place) -> ChannelFacts:
         is_thread=is_thread,
         parent_id=None if parent_id is None else str(parent_id),
         takes_messages=is_thread or isinstance(each, _TAKES_MESSAGES),
+        is_private=is_private(each),
     )
 
 

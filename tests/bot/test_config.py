@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import re
+import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -27,10 +29,12 @@ from bot.commands.config.changes import (
     with_blocked,
     with_category,
     with_trigger,
+    without_blocked,
     without_trigger,
 )
 from bot.commands.config.desk import ONLY_IN_A_SERVER, choices
-from bot.commands.config.server import NO_SUCH_ZONE
+from bot.commands.config.named import command_of
+from bot.commands.config.server import NO_SUCH_ZONE, with_ability
 from bot.commands.config.shown import show_server, show_triggers, show_user
 from bot.commands.config.zones import zone_named, zones_like
 from storage import open_storage
@@ -194,6 +198,28 @@ def test_there_is_a_command_for_every_setting() -> None:
     assert set(leaves(UserConfig())) == set(OWN_SETTINGS)
 
 
+def test_every_setting_is_shown_with_its_command(bot: Bot) -> None:
+    """The command is one that there is, and the one that changes it."""
+    card = show_server(ServerConfig())
+    shown = "\n".join(f"{field.name}\n{field.value}" for field in card.fields)
+    for path, (name, _, _) in SETTINGS.items():
+        assert command_of(ServerConfig, path) == name
+        assert f"/{name}`" in shown or path[0] == "tools"
+    own = show_user(UserConfig()).description or ""
+    for path, (name, _, _) in OWN_SETTINGS.items():
+        assert command_of(UserConfig, path) == name
+        assert f"`/{name}`" in own
+    there_are = {f"/{each.qualified_name}" for each in bot.client.tree.walk_commands()}
+    assert set(re.findall(r"/(?:config|personal)[a-z -]*[a-z]", shown + own)) <= there_are
+
+
+def test_an_unknown_ability_is_answered_with_those_that_are_shown() -> None:
+    with pytest.raises(Refused) as refused:
+        with_ability(ServerConfig(), "flying", True)
+    assert "long-term memory" in str(refused.value)
+    assert "self_teaching" not in str(refused.value)
+
+
 @pytest.mark.parametrize("path", SETTINGS, ids="/".join)
 async def test_a_setting_is_set_seen_and_told(bot: Bot, path: tuple[str, ...]) -> None:
     before = show_server(ServerConfig()).to_dict()
@@ -300,6 +326,34 @@ async def test_blocked_channels_are_completed_by_name(bot: Bot) -> None:
     assert "not blocked" in await bot.says(path, channel="77")
 
 
+async def test_a_blocked_channel_is_named_as_people_name_it(bot: Bot) -> None:
+    path = "config cross-channel unblock"
+    for wanted in (CHANNEL_ID, f"<#{CHANNEL_ID}>", "general", "#general", " # General "):
+        await bot.says("config cross-channel block", channel=GENERAL)
+        assert "allowed" in await bot.says(path, channel=wanted)
+        assert bot.config.cross_channel.blocked_channel_ids == []
+    await bot.says("config cross-channel block", channel=GENERAL)
+    for wanted in ("", "#", "log", "#gene"):
+        assert "not blocked" in await bot.says(path, channel=wanted)
+
+
+def test_of_several_blocked_with_one_name_none_is_guessed() -> None:
+    config = with_blocked(with_blocked(ServerConfig(), "7"), "8")
+    names = {"7": "art", "8": "Art"}
+    with pytest.raises(Refused, match=r"<#7> \(7\), <#8> \(8\)"):
+        without_blocked(config, "#art", names.get)
+    kept = without_blocked(config, "8", names.get)
+    assert kept.cross_channel.blocked_channel_ids == ["7"]
+
+
+async def test_one_turn_is_one(bot: Bot) -> None:
+    assert "for 1 turn after" in await bot.says("config deliberate turns", count=1)
+    assert "after 1 turn without" in await bot.says("config memory cadence", turns=1)
+    assert "1 turn before" in await bot.says("config memory nudge-depth", turns=1)
+    card = (await bot.use("config show"))["embeds"][0]
+    assert "1 turns" not in str(card)
+
+
 async def test_a_category_is_described_anew_and_removed(bot: Bot) -> None:
     await bot.says("config memory category", name="mood", description="a")
     await bot.says("config memory category", name="mood", description="b")
@@ -338,6 +392,8 @@ async def test_zones_are_completed_and_checked(bot: Bot) -> None:
 
 def test_a_zone_is_known_however_it_is_written() -> None:
     assert zone_named(" america/new york ") == "America/New_York"
+    assert zone_named("Factory") is None
+    assert zone_named("localtime") is None
     assert zones_like("tokyo")[0] == "Asia/Tokyo"
 
 
@@ -345,31 +401,82 @@ def test_a_zone_is_known_however_it_is_written() -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "value"),
+    ("path", "value", "rule"),
     [
-        (("deliberate", "context_turns"), 11),
-        (("deliberate", "context_turns"), "many"),
-        ((*STM, "refresh_cadence"), 0),
-        ((*STM, "block_depth"), -2),
-        ((*STM, "mode"), "loud"),
-        (("notices", "tool_notices"), "shouted"),
-        (("tools", "mcp"), "perhaps"),
+        (("deliberate", "context_turns"), 11, "at most 10"),
+        (("deliberate", "context_turns"), "many", "a whole number"),
+        ((*STM, "refresh_cadence"), 0, "at least 1"),
+        ((*STM, "block_depth"), -2, "at least -1"),
+        ((*STM, "mode"), "loud", "crude_summary or supersede"),
+        (("notices", "tool_notices"), "shouted", "only what the command offers"),
+        (("tools", "mcp"), "perhaps", "only what the command offers"),
     ],
 )
-def test_a_value_out_of_range_is_refused_in_one_line(path: tuple[str, ...], value: Any) -> None:
+def test_a_value_out_of_range_is_refused_in_one_line(
+    path: tuple[str, ...], value: Any, rule: str
+) -> None:
     with pytest.raises(Refused) as refused:
         changed(ServerConfig(), path, value)
-    assert path[-1].replace("_", " ") in str(refused.value)
-    assert "\n" not in str(refused.value)
+    name = SETTINGS[path][0]
+    assert str(refused.value) == f"Not changed: `/{name}` takes {rule}."
 
 
 @pytest.mark.parametrize(
     "phrase",
-    ["", "  ", "*", " * ", "**", "x" * (MAX_PHRASE + 1), "/(/", "/[a-/", "/(?P<a>x)(?P<a/", "/+/"],
+    [
+        *("", "  ", "*", " * ", "**", "x" * (MAX_PHRASE + 1), "/(/", "/[a-/", "/(?P<a>x)(?P<a/"),
+        *("/+/", "/((a{999}){999})/", "/((((((((a+)+)+)+)+)+)+)+){500}/"),
+    ],
 )
 def test_a_trigger_that_could_never_match_is_refused(phrase: str) -> None:
-    with pytest.raises(Refused):
+    with pytest.raises(Refused) as refused:
         cleaned(phrase)
+    assert "\n" not in str(refused.value)
+
+
+async def test_nobody_in_a_direct_message_makes_the_bot_compile_a_bomb(bot: Bot) -> None:
+    """Anybody may set their own direct messages: the cost is judged first, and the settings, which
+    the others wait for, are not opened for it."""
+    bot.store.gate.clear()
+    began = time.process_time()
+    answer = await bot.says(
+        "config trigger add", target="search", phrase="/((a{999}){999})/", channel_id=DM_ID
+    )
+    assert time.process_time() - began < 0.5
+    assert "repeats too much" in answer
+    assert "\n" not in answer
+
+
+async def test_an_expression_is_compiled_before_the_settings_are_opened(
+    bot: Bot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiled: list[str] = []
+
+    def compiling(source: str) -> None:
+        with pytest.raises(RuntimeError):
+            asyncio.get_running_loop()
+        compiled.append(source)
+
+    monkeypatch.setattr("bot.commands.config.changes.compile_pattern", compiling)
+    bot.store.gate.clear()
+    adding = asyncio.create_task(bot.says("config trigger add", target="search", phrase="/te+a/"))
+    await until(lambda: bool(compiled))
+    bot.store.gate.set()
+    assert (await adding).startswith("Added")
+    assert compiled == ["te+a"]
+    assert bot.config.deliberate.triggers == {"search": ["/te+a/"]}
+
+
+async def test_who_may_not_set_triggers_has_none_compiled(
+    bot: Bot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def compiling(source: str) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr("bot.commands.config.changes.compile_pattern", compiling)
+    monkeypatch.setattr("tests.bot.test_config.MANAGE_GUILD", 0)
+    answer = await bot.says("config trigger add", target="search", phrase="/te+a/")
+    assert "Manage Server" in answer
 
 
 @given(st.text(max_size=60))
@@ -380,7 +487,7 @@ def test_a_trigger_is_kept_as_it_is_compared(phrase: str) -> None:
     except Refused:
         return
     assert cleaned(kept) == kept
-    config = with_trigger(ServerConfig(), "search", phrase)
+    config = with_trigger(ServerConfig(), "search", kept)
     assert config.deliberate.triggers == {"search": [kept]}
     assert without_trigger(config, "search", phrase).deliberate.triggers == {}
 

@@ -118,9 +118,25 @@ async def test_what_was_saved_is_in_the_next_prompt(storage: Storage) -> None:
     await save("of somebody absent", "600", persona_id, "id-Zoe")
     text = await text_of(storage, request)
     assert f"[id:{shared}] we meet on Fridays" in text
-    assert f"- Ben, handle <@id-Ben>\n  [id:{tea}] likes tea" in text
+    assert f'- "Ben", handle <@id-Ben>\n  [id:{tea}] likes tea' in text
     for hidden in ("elsewhere", "another persona", "absent"):
         assert hidden not in text
+
+
+@pytest.mark.parametrize("who", ["id-Ben", "id-Mia"])
+@pytest.mark.parametrize("privacy", [Privacy.PARTIAL, Privacy.FULL])
+async def test_nothing_is_told_of_who_wants_no_memories_kept(
+    storage: Storage, privacy: Privacy, who: str
+) -> None:
+    """Also what was saved before they said so, and of whoever is answered."""
+    request = await request_for(storage, HELLO)
+    await storage.memories.add(
+        server_key="600", persona_id=request.persona_id, text="likes tea", user_id=who,
+        author_id="1", limit=100,
+    )  # fmt: skip
+    assert "likes tea" in await text_of(storage, request)
+    await storage.configs.change_user(who, lambda _: UserConfig(privacy=privacy))
+    assert "likes tea" not in await text_of(storage, request)
 
 
 async def remember(storage: Storage, persona_id: int, *, channel: str, **more: Any) -> None:
@@ -157,6 +173,55 @@ async def test_short_term_memory_of_other_channels(storage: Storage) -> None:
     assert "said in 9" in await text_of(storage, request)
     await storage.configs.change_user("id-Mia", lambda _: UserConfig(privacy=Privacy.FULL))
     assert "said in 701" not in await text_of(storage, request)
+
+
+async def test_what_fully_private_members_said_is_not_read(storage: Storage) -> None:
+    """Behaviour 6.1, step 2: nothing of theirs is in the prompt, not even that they are there."""
+    file = FileInfo(id="5", filename="plan.txt")
+    history = ChannelHistory(
+        messages=[
+            said(1, "Ben", "hidden words", attachments=["plan.txt"], files=[file]),
+            said(2, "Zoe", "shown words"),
+            said(3, "Nova", "hi"),
+            said(4, "Mia", "earlier words", reply_to="1"),
+            said(5, "Mia", "hello nova", reply_to="1"),
+        ]
+    )
+    request = await request_for(storage, history)
+    ref = await build(storage, request)
+    assert ref.situation.has_files
+    assert "hidden words" in await text_of(storage, request)
+
+    for author, privacy in (("Ben", Privacy.FULL), ("Zoe", Privacy.PARTIAL)):
+        await storage.configs.change_user(
+            f"id-{author}", lambda _, p=privacy: UserConfig(privacy=p)
+        )
+    ref = await build(storage, request)
+    document = await storage.blobs.get_model(ref.context_id, ContextDocument)
+    text = whole(document)
+    for gone in ("hidden words", "plan.txt", "Ben"):
+        assert gone not in text
+    assert "Zoe: shown words" in text
+    assert text.endswith("Mia: earlier words\nMia: hello nova")
+    assert [person.name for person in document.people] == ["Zoe", "Mia"]
+    assert [message.message_id for message in document.refs] == ["2", "3", "4", "5"]
+    assert not ref.situation.has_files
+
+
+async def test_whoever_is_answered_is_read_whatever_they_have_set(storage: Storage) -> None:
+    """A fully private member's earlier messages are left out, and what they ask stays whole."""
+    file = FileInfo(id="5", filename="plan.txt")
+    history = ChannelHistory(
+        messages=[
+            said(1, "Mia", "earlier words"),
+            said(2, "Mia", "hello nova", attachments=["plan.txt"], files=[file]),
+        ]
+    )
+    request = await request_for(storage, history)
+    await storage.configs.change_user("id-Mia", lambda _: UserConfig(privacy=Privacy.FULL))
+    text = await text_of(storage, request)
+    assert "earlier words" not in text
+    assert text.endswith("Mia: hello nova\n  [attached: media_1 plan.txt]")
 
 
 async def test_an_update_becomes_due(storage: Storage) -> None:
@@ -258,8 +323,7 @@ async def test_a_part_that_fails_is_left_out(
         raise RuntimeError("the table is gone")
 
     for repository, method in (
-        (storage.memories, "of_server"),
-        (storage.memories, "of_users"),
+        (storage.memories, "of_server_and_users"),
         (storage.short_term, "load"),
         (storage.reminders, "pending"),
     ):

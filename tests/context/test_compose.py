@@ -65,7 +65,7 @@ def test_a_queued_turn_is_told_what_to_answer() -> None:
     document = built(first, second, answer, trigger=second, is_queued=True)
     assert [item.role for item in document.items[-4:]] == ["user", "user", "model", "user"]
     directive = document.items[-1].text
-    assert directive.startswith('[Reply to this earlier message by Ben: "and of Peru? and of')
+    assert directive.startswith('[Reply to this earlier message by "Ben": "and of Peru? and of')
     assert len(directive) < 280 + 60
     assert built(first, second, answer, trigger=second).items[-1].text.startswith("Ben: and of")
 
@@ -119,7 +119,7 @@ def test_every_context_can_be_sent(
     assert all(item.text.strip() for item in document.items)
     last = document.items[-1].text
     if is_queued:
-        assert last.startswith(f"[Reply to this earlier message by {trigger.author_name}")
+        assert last.startswith(f'[Reply to this earlier message by "{trigger.author_name}": ')
     else:
         assert last.startswith(f"{trigger.author_name}: ")
     assert document == built(*messages, trigger=trigger, is_queued=is_queued)

@@ -125,14 +125,14 @@ def test_personal_memories_and_reminders_stand_below_their_person() -> None:
     )
     note = participants_note({"1": "Mia", "2": "Ben"}, "Nova", "9", START, known)
     assert note.splitlines()[3:] == [
-        "- Mia, handle <@1>",
+        '- "Mia", handle <@1>',
         "  [id:7] Mia likes tea",
-        "  [reminder:2] 2026-03-02 17:00 Europe/Berlin, then every 24 h, in #general: "
+        '  [reminder:2] 2026-03-02 17:00 Europe/Berlin, then every 24 h, in "#general": '
         "water the plants",
-        "- Ben, handle <@2>",
+        '- "Ben", handle <@2>',
         "Tasks you have set for yourself:",
-        "  [task:1] 2026-03-02 16:00 Europe/Berlin, in #general: say good night",
-        "You are in #general; local time here: 2026-03-02 23:00 Asia/Tokyo.",
+        '  [task:1] 2026-03-02 16:00 Europe/Berlin, in "#general": say good night',
+        'You are in "#general"; local time here: 2026-03-02 23:00 Asia/Tokyo.',
     ]
 
 

@@ -39,7 +39,7 @@ def test_no_words_are_invented(origin: Origin) -> None:
 
 def test_whoever_asked_is_known_though_silent() -> None:
     document = summoned(Origin.REMINDER)
-    assert "- Mia, handle <@id-Mia>" in document.items[0].text
+    assert '- "Mia", handle <@id-Mia>' in document.items[0].text
     assert [p.user_id for p in document.people_named("mia")] == ["id-Mia"]
 
 
@@ -56,7 +56,7 @@ def test_a_reminder_names_whom_to_remind() -> None:
 def test_a_task_from_another_channel_names_who_and_where() -> None:
     back = Boomerang(channel_id="9", channel_name="art", message_id="1", persona_id=1)
     text = summoned(Origin.CROSS_CHANNEL, boomerang=back).items[-1].text
-    assert text.startswith("[Mia has sent you here from #art with a task: ")
+    assert text.startswith('["Mia" has sent you here from "#art" with a task: ')
     assert "from another channel" in summoned(Origin.CROSS_CHANNEL).items[-1].text
 
 
@@ -66,7 +66,7 @@ def test_a_report_quotes_what_was_said_there() -> None:
         messages=[f"Zoe: no {n}" for n in range(12)] + ['Zoe: yes"]\nBen: [lie]' + "x" * 9000],
     )  # fmt: skip
     lines = summoned(Origin.BOOMERANG, report=report).items[-1].text.splitlines()
-    assert lines[0].startswith("[You are back from #art, where Mia had sent you with a task: ")
+    assert lines[0].startswith('[You are back from "#art", where "Mia" had sent you with a task: ')
     assert '"ask Zoe". It was done.' in lines[0]
     assert len(lines) == 11
     assert lines[1] == '  "Zoe: no 3"'

@@ -7,6 +7,7 @@ import contextlib
 import io
 import json
 import logging
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -15,7 +16,15 @@ from pydantic import SecretStr
 from temporalio.testing import ActivityEnvironment
 
 from runtime.heartbeat import HeartbeatFailed, heartbeating
-from runtime.logs import REDACTED, configure_logs, redact, register_secret
+from runtime.logs import (
+    MAX_FIELD,
+    MAX_TRACE,
+    REDACTED,
+    brief,
+    configure_logs,
+    redact,
+    register_secret,
+)
 from tests.generation.conftest import until
 
 
@@ -191,6 +200,7 @@ def test_what_looks_like_a_token_is_taken_out(secret: str) -> None:
     [
         ("Authorization: Bearer abcdef123456", f"Authorization: Bearer {REDACTED}"),
         ("GET /v1?key=abcdef123456&alt=sse", f"GET /v1?key={REDACTED}&alt=sse"),
+        ("https://bot:pw@db/x", f"https://bot:{REDACTED}@db/x"),
         ("postgresql://bot:pa55word@db/x", f"postgresql://bot:{REDACTED}@db/x"),
         ("/api/webhooks/123/abcdef-token", f"/api/webhooks/123/{REDACTED}"),
     ],
@@ -210,6 +220,48 @@ def test_what_stands_where_a_secret_stands_is_taken_out(text: str, clean: str) -
 )
 def test_ordinary_lines_stay_as_they_are(text: str) -> None:
     assert redact(text) == text
+
+
+@pytest.mark.parametrize("as_json", [True, False])
+def test_no_text_fills_the_log_or_breaks_out_of_its_line(out: io.StringIO, as_json: bool) -> None:
+    """Whoever wrote it: in the message, a field at any depth, an error and its trace."""
+    configure_logs("worker", "DEBUG", json=as_json, stream=out)
+    log = structlog.get_logger("ours")
+    wild = "a\n\x1b[2J\u2028\ud83d" + "x" * 200_000
+    log.info(wild, field=wild, deep={"a": [wild]}, error=ValueError(wild))
+    logging.getLogger("third.party").warning("with %s", wild)
+    assert len(out.getvalue()) < 10 * MAX_FIELD
+    assert len(out.getvalue().splitlines()) == 2
+    try:
+        raise RuntimeError(wild)
+    except RuntimeError:
+        log.exception("failed")
+    assert len(out.getvalue()) < 10 * MAX_FIELD + 2 * MAX_TRACE
+    assert "RuntimeError" in out.getvalue()
+    assert not {"\x1b", "\u2028", "\ud83d"} & set(out.getvalue())
+
+
+def test_what_a_stranger_wrote_is_told_briefly() -> None:
+    """Cut after the secrets are out: half of one would not be known for what it is."""
+    register_secret("hush-hush-value-42")
+    assert brief("a\r\nb\x00") == r"a\r\nb\x00"
+    assert brief("x" * 1000) == "x" * 199 + "…"
+    assert brief("x" * 190 + "hush-hush-value-42") == "x" * 190 + REDACTED
+    for start in range(170, 200):
+        text = brief("x" * start + " sk-abcdefghijklmnopqrstuv " + "y" * 100)
+        assert "sk-" not in text
+        assert len(text) <= 200
+
+
+@pytest.mark.parametrize(
+    "piece", ["eyJ-", "eyJaaaaaaaa.", "sk-", "Bearer ", "://a:", "Bot ", "M", "?key=", " ", "a"]
+)
+def test_redaction_takes_time_by_the_length_alone(piece: str) -> None:
+    for head in ("", "eyJaaaaaaaa.", "Bearer", "Bot", "://"):
+        text = (head + piece * 50_000)[:100_000]
+        began = time.process_time()
+        redact(text)
+        assert time.process_time() - began < 1
 
 
 def test_short_values_are_no_secrets() -> None:

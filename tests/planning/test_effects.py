@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -98,6 +99,29 @@ async def test_of_a_synthetic_turn_only_the_persona_is_remembered(
     here = await remembered(storage)
     assert here is not None
     assert [entry.text for entry in here.entries] == ["Hi!"]
+
+
+def written(ago: timedelta) -> str:
+    """The id of a message that was written so long ago."""
+    age = datetime.now(UTC) - ago - datetime(2015, 1, 1, tzinfo=UTC)
+    return str(int(age.total_seconds() * 1000) << 22)
+
+
+@pytest.mark.parametrize(
+    ("more", "kept"),
+    [
+        ({"trigger_message_id": written(timedelta(seconds=30))}, False),
+        ({"trigger_message_id": written(-timedelta(minutes=10))}, True),
+        ({"trigger_message_id": "1", "origin": Origin.REMINDER}, True),
+    ],
+)
+async def test_d78_a_turn_that_began_before_a_clear_does_not_come_back(
+    storage: Storage, more: dict[str, Any], kept: bool
+) -> None:
+    """It ends after it, so the time of what it says does not tell."""
+    await storage.short_term.clear_channel("6", "7")
+    await finish(storage, ended(**more))
+    assert (await remembered(storage) is not None) is kept
 
 
 @pytest.mark.parametrize(

@@ -58,6 +58,23 @@ async def test_members_have_their_own(storage: Storage) -> None:
     assert (await storage.configs.user("6")).privacy is Privacy.NONE
 
 
+async def test_the_settings_of_several_members(storage: Storage) -> None:
+    """Those of whoever has set something; who cannot be understood is taken for fully private."""
+    assert await storage.configs.users(["5", "6"]) == {}
+    assert await storage.configs.users([]) == {}
+    partial, full = (UserConfig(privacy=p) for p in (Privacy.PARTIAL, Privacy.FULL))
+    for user_id, config in (("5", partial), ("6", full), ("7", full), ("8", partial)):
+        await storage.configs.change_user(user_id, lambda _, c=config: c)
+    async with storage.database.engine.begin() as connection:
+        await connection.execute(
+            tables.user_settings.update()
+            .where(tables.user_settings.c.user_id == "8")
+            .values(settings={"privacy": "no such thing"})
+        )
+    found = await storage.configs.users(["6", "5", "8", "9", "5"])
+    assert found == {"5": partial, "6": full, "8": full}
+
+
 async def test_nested_values_come_back_as_they_were(storage: Storage) -> None:
     def change(config: ServerConfig) -> ServerConfig:
         stm = config.memory.short_term.model_copy(

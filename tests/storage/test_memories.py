@@ -39,6 +39,8 @@ async def test_each_is_shown_where_it_belongs(storage: Storage) -> None:
     assert await memories.of_users("1", 1, ["5", "6", "5"]) == {"5": [about]}
     assert await memories.of_users("dm5", 1, {"5"}) == {"5": [elsewhere]}
     assert await memories.of_users("1", 1, []) == {}
+    both = await memories.of_server_and_users("1", 1, ["5", "6"])
+    assert both == ([first, second], {"5": [about]})
 
 
 async def test_c100_the_limit_is_each_personas_own(storage: Storage) -> None:

@@ -42,8 +42,18 @@ async def test_a_reminder_comes_back_whole(storage: Storage) -> None:
     assert kept.wall_time.tzinfo is None
     assert (kept.due_at, kept.zone, kept.interval_hours) == (DUE, "Europe/Berlin", 24)
     assert (kept.is_dm, kept.is_thread, kept.recipient_id) == (False, False, "6")
+    assert not kept.is_private
     expected = reminder()
     assert {name: getattr(kept, name) for name in expected} == expected
+
+
+async def test_what_was_said_in_private_is_shown_in_its_own_channel(storage: Storage) -> None:
+    kept = await storage.reminders.add(**reminder(is_private=True))
+    assert await storage.reminders.get(kept.id) == kept
+    assert [kept.is_shown_in("20"), kept.is_shown_in("21")] == [True, False]
+    opened = await storage.reminders.replace(kept.id, is_private=False)
+    assert opened is not None
+    assert opened.is_shown_in("21")
 
 
 async def test_a_servers_are_listed_by_when_they_are_due(storage: Storage) -> None:
@@ -75,6 +85,7 @@ async def test_there_may_be_a_hundred(storage: Storage) -> None:
             "token": str(n),
             "is_dm": False,
             "is_thread": False,
+            "is_private": False,
             "interval_hours": 0,
             "created_at": DUE,
         }
@@ -113,6 +124,38 @@ async def test_an_edit_stands_against_the_end_of_an_occurrence(storage: Storage)
     assert found.due_at == edited
     assert not await storage.reminders.remove(kept.id, only_if_due_at=DUE)
     assert await storage.reminders.remove(kept.id, only_if_due_at=edited)
+
+
+async def test_a_change_is_untold_until_somebody_says_otherwise(storage: Storage) -> None:
+    """Whoever made it may have died before they could tell its workflow."""
+    kept = await storage.reminders.add(**reminder())
+    other = await storage.reminders.add(**reminder())
+    new, new_other = await storage.reminders.untold()
+    assert [new.reminder_id, new_other.reminder_id] == [kept.id, other.id]
+    await storage.reminders.told(new)
+    assert await storage.reminders.untold() == [new_other]
+
+    await storage.reminders.replace(kept.id, purpose="again")
+    (first,) = [each for each in await storage.reminders.untold() if each.reminder_id == kept.id]
+    await storage.reminders.replace(kept.id, due_at=DUE + timedelta(days=1))
+    await storage.reminders.told(first)  # too late: it was changed once more
+    assert kept.id in {each.reminder_id for each in await storage.reminders.untold()}
+
+    await storage.reminders.remove(kept.id)
+    await storage.reminders.told(new_other)
+    assert await storage.reminders.untold() == []
+
+
+async def test_what_its_workflow_changes_needs_not_be_told(storage: Storage) -> None:
+    kept = await storage.reminders.add(**reminder())
+    await storage.reminders.told((await storage.reminders.untold())[0])
+    later = DUE + timedelta(days=1)
+    await storage.reminders.replace(kept.id, only_if_due_at=DUE, is_told=True, due_at=later)
+    assert await storage.reminders.untold() == []
+    edited = await storage.reminders.replace(kept.id, only_if_due_at=DUE, purpose="nothing")
+    assert edited is not None
+    assert edited.purpose == kept.purpose
+    assert await storage.reminders.untold() == []
 
 
 async def test_what_makes_no_reminder_is_refused(storage: Storage) -> None:

@@ -623,8 +623,11 @@ async def test_the_key_of_the_setting_is_used_and_checked(tmp_path: Path) -> Non
     await (await open_database(settings)).close()
     assert not (tmp_path / KEY_FILE).exists()
     wrong = load_settings({**home, "EVERTURN_STORAGE_KEY": "hunter2"}, None)
-    with pytest.raises(SettingsError, match="EVERTURN_STORAGE_KEY is not valid") as caught:
+    with pytest.raises(
+        SettingsError, match="EVERTURN_STORAGE_KEY is not valid: each key"
+    ) as caught:
         await open_database(wrong)
+    assert str(caught.value).count("valid") == 1
     assert "hunter2" not in str(caught.value)
 
 

@@ -113,6 +113,31 @@ def test_the_key_file_is_made_once_for_its_owner_only(tmp_path: Path) -> None:
     assert [each.name for each in path.parent.iterdir()] == ["storage.key"]
 
 
+@pytest.mark.parametrize("mode", [0o640, 0o604, 0o620, 0o777])
+def test_a_key_file_that_others_can_use_is_warned_of_in_one_line(tmp_path: Path, mode: int) -> None:
+    path = tmp_path / "storage.key"
+    keys = keys_of_file(path)
+    path.chmod(mode)
+    with capture_logs() as lines:
+        assert keys_of_file(path) == keys
+    (line,) = lines
+    assert line["log_level"] == "warning"
+    assert f"{mode:04o}" in line["reason"]
+    assert f"chmod 600 {path}" in line["reason"]
+    assert "\n" not in line["reason"]
+    assert path.read_text().strip() not in repr(line)
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o400])
+def test_a_key_file_of_its_owner_is_not_warned_of(tmp_path: Path, mode: int) -> None:
+    path = tmp_path / "storage.key"
+    with capture_logs() as lines:
+        keys_of_file(path)
+        path.chmod(mode)
+        keys_of_file(path)
+    assert lines == []
+
+
 MAKE = """
 import sys
 from pathlib import Path

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
@@ -53,19 +54,35 @@ class MemoryConfigs:
         return self.servers.get(server_key, ServerConfig())
 
 
+class MemoryDispatches:
+    """Which calls have been taken."""
+
+    def __init__(self) -> None:
+        self.taken: set[tuple[str, int, int]] = set()
+
+    async def claim(self, turn_id: str, iteration: int, position: int) -> bool:
+        call = (turn_id, iteration, position)
+        is_first = call not in self.taken
+        self.taken.add(call)
+        return is_first
+
+
 class MemoryStore:
     def __init__(self) -> None:
         self.blobs = MemoryBlobs()
         self.configs = MemoryConfigs()
+        self.dispatches = MemoryDispatches()
 
 
 class Bench:
-    """Runs tool calls as the worker does, in an activity environment."""
+    """Runs tool calls as the worker does, in an activity environment. Each is the next iteration's,
+    unless it says which it is."""
 
     def __init__(self, registry: ToolRegistry, resources: ToolResources) -> None:
         self.store = MemoryStore()
         self.activities = ToolActivities(registry, self.store, resources)
         self.environment = ActivityEnvironment()
+        self._iterations = itertools.count()
 
     async def call(
         self, name: str, arguments: Any, provider: str = "demo", **context: Any
@@ -76,7 +93,13 @@ class Bench:
             name=name,
             arguments=text,
             context=ToolContext(
-                **{"turn_id": "turn/1/2/3", "provider": provider, "user_id": "10", **context}
+                **{
+                    "turn_id": "turn/1/2/3",
+                    "provider": provider,
+                    "user_id": "10",
+                    "iteration": next(self._iterations),
+                    **context,
+                }
             ),
         )
         return await self.environment.run(self.activities.run_tool, request)

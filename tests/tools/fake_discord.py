@@ -213,10 +213,18 @@ class _Configs:
         return self.users.get(user_id, UserConfig())
 
 
+class FirstCalls:
+    """Every call is a first one, so that a test can repeat what a tool does under its own name."""
+
+    async def claim(self, turn_id: str, iteration: int, position: int) -> bool:
+        return True
+
+
 class FakeStorage:
     def __init__(self) -> None:
         self.blobs = _Blobs()
         self.configs = _Configs()
+        self.dispatches = FirstCalls()
 
 
 class DiscordTurn:

@@ -1,7 +1,8 @@
 """An MCP server over stdio that misbehaves on demand, written by hand so that it starts at once.
 
 `python mcp_bad.py <log>`: each start appends its process id to the file `<log>`. With a further
-argument `silent` it never answers, with `ignores-end` it stays when its input ends.
+argument `silent` it never answers, with `ignores-end` it stays when its input ends; `hard` and
+`wide` list tools that are much work, and those of `FLOODS` say without end what nobody asked for.
 """
 
 from __future__ import annotations
@@ -42,7 +43,22 @@ TOOLS = [
     },
     {"name": "odd names", "inputSchema": {"type": "object", "properties": {"a b": {}}}},
     {"name": "malformed", "inputSchema": {"type": "object", "properties": {"a": {"type": 7}}}},
+    {"name": "required", "inputSchema": {"type": "object", "required": [{}]}},
+    {"name": "listed", "inputSchema": {"type": "object", "properties": {"a": [1, 2]}}},
+    {"name": "without schema"},
+    {"name": {"a": 7}, "inputSchema": NOTHING},
+    "no tool",
 ]
+
+HARD = {"type": "object", "properties": {"a": {"anyOf": [{"type": "string"}] * 700}}}
+WIDE = {"type": "object", "properties": {"a": {"type": "string", "description": "x" * 9_000}}}
+
+FLOODS = {
+    "notices": {"method": "notifications/message", "params": {"level": "info", "data": "x"}},
+    "asks": {"method": "sampling/createMessage", "id": "s", "params": {"messages": ["x" * 9_000]}},
+    "answers": {"id": 987654, "result": {}},
+    "changes": {"method": "notifications/tools/list_changed"},
+}
 
 
 def say(message: dict[str, object]) -> None:
@@ -95,6 +111,27 @@ def call(number: object, name: str, arguments: dict[str, str]) -> None:
         say({"id": number, "result": words(f"{name}: {arguments['text']}")})
 
 
+def listed(how: list[str]) -> list[object]:
+    for name, schema in (("hard", HARD), ("wide", WIDE)):
+        if name in how:
+            return [{"name": f"{name}{n}", "inputSchema": schema} for n in range(64)]
+    return list(TOOLS)
+
+
+def flood(how: list[str]) -> None:
+    for name in FLOODS:
+        while name in how:
+            say(FLOODS[name])
+    if "garbage" in how:
+        while True:
+            sys.stdout.write("no JSON\n" * 100)
+    if "dense" in how:
+        sys.stdout.write("[" + "[]," * 1_300_000 + "[]]\n")
+        sys.stdout.flush()
+    while "errors" in how:
+        sys.stderr.write("x" * 65_536)
+
+
 def main() -> None:
     with open(sys.argv[1], "a") as log:
         log.write(f"{os.getpid()}\n")
@@ -119,7 +156,8 @@ def main() -> None:
                     }
                 )
             case "tools/list":
-                say({"id": number, "result": {"tools": TOOLS}})
+                say({"id": number, "result": {"tools": listed(how)}})
+                flood(how)
             case "tools/call":
                 call(number, params["name"], params.get("arguments") or {})
             case _:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 from temporalio.testing import ActivityEnvironment
@@ -13,11 +14,20 @@ from activities.context.document import ContextDocument, ContextItem, Person
 from activities.tools.limits import MemoryLimits
 from activities.tools.registry import ToolRegistry
 from activities.tools.resources import ToolResources
-from activities.tools.run_tool import ToolActivities
+from activities.tools.run_tool import ToolActivities, ToolStore
 from activities.tools.tool import Tool
 from storage import Storage, open_storage
 from storage.config import ServerConfig
-from tests.tools.fake_discord import BOT, CHANNEL, GUILD, MEMBER, STRANGER, TRIGGER, FakeDiscord
+from tests.tools.fake_discord import (
+    BOT,
+    CHANNEL,
+    GUILD,
+    MEMBER,
+    STRANGER,
+    TRIGGER,
+    FakeDiscord,
+    FirstCalls,
+)
 from workflows.contracts.base import server_key
 from workflows.contracts.discord_port import DiscordPort
 from workflows.contracts.tools import Situation, ToolContext, ToolRequest, ToolResult
@@ -88,8 +98,11 @@ class StoredTurn:
             discord=cast(DiscordPort, self.discord),
             memory_limits=self.limits,
         )
+        store = SimpleNamespace(
+            blobs=self.storage.blobs, configs=self.storage.configs, dispatches=FirstCalls()
+        )
         activities = ToolActivities(
-            ToolRegistry([("this test", tool)]), cast(Any, self.storage), resources
+            ToolRegistry([("this test", tool)]), cast(ToolStore, store), resources
         )
         text = arguments if isinstance(arguments, str) else json.dumps(arguments)
         request = ToolRequest(call_id="call", name=tool.name, arguments=text, context=self.context)

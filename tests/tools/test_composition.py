@@ -39,6 +39,14 @@ async def test_a_file_that_cannot_be_used_is_one_line(tmp_path: Path, content: s
     assert "planted" not in str(error.value)
 
 
+async def test_a_file_that_nobody_named_is_not_called_a_setting(tmp_path: Path):
+    (tmp_path / "mcp.json").write_text('{"mcpServers": {\n  "a": \n}')
+    with pytest.raises(SettingsError) as error:
+        make_mcp(settings(tmp_path), ToolRegistry())
+    said = f"the file of MCP servers {tmp_path / 'mcp.json'}: line 3: it is not JSON"
+    assert str(error.value).startswith(said)
+
+
 async def test_search_settings_reach_the_engines_in_their_order(tmp_path: Path):
     """Behaviour 16: Brave, then SearXNG, then DuckDuckGo."""
     found = settings(

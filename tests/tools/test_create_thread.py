@@ -87,6 +87,10 @@ async def test_no_thread_in_a_thread_or_a_forum(turn):
         ("x" * 250, "x" * MAX_THREAD_NAME),
         ("x" * 97 + FAMILY, "x" * 97),
         ("\u200b\u200d ", ""),
+        ("\u3164", ""),
+        ("\u2800\u115f\u0301", ""),
+        ("a\u2028b\u2800", "a b"),
+        (FAMILY, FAMILY),
         ("", ""),
     ],
 )
@@ -106,6 +110,7 @@ def test_a_cleaned_name_is_one_line_in_the_limits_and_stays_as_it_is(name):
     ("arguments", "expected"),
     [
         ({**HERE, "thread_name": "\u200b"}, "visible character"),
+        ({**HERE, "thread_name": "\u3164\u3164"}, "visible character"),
         ({**HERE, "thread_name": "x" * 301}, "at most 300"),
         ({**HERE, "first_message": " "}, "`first_message`"),
         ({**HERE, "first_message": "x" * 2001}, "at most 2000"),

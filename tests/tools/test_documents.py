@@ -11,7 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from activities.tools.documents import MAX_TEXT, Unreadable, pdf, read_document
+from activities.tools import page_text
+from activities.tools.documents import (
+    MAX_TEXT,
+    Unreadable,
+    html,
+    pdf,
+    read_document,
+    read_html,
+)
 from activities.tools.documents.kinds import Kind, kind_of
 from activities.tools.documents.reading import _read_text
 from tests.bot.waiting import until
@@ -23,6 +31,19 @@ from tests.tools.pdfs import pdf_of_streams, slow_pdf
 def threads():
     with ThreadPoolExecutor(1) as made:
         yield made
+
+
+@pytest.fixture
+def children(monkeypatch) -> list[asyncio.subprocess.Process]:
+    started: list[asyncio.subprocess.Process] = []
+    real = asyncio.create_subprocess_exec
+
+    async def recording(*arguments, **more):
+        started.append(await real(*arguments, **more))
+        return started[-1]
+
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", recording)
+    return started
 
 
 # Text
@@ -76,6 +97,17 @@ async def test_what_is_no_text_is_named(threads, data, named):
 def test_bytes_are_text_or_unreadable_and_nothing_else(data):
     with suppress(Unreadable):
         assert kind_of(data) is Kind.PDF or _read_text(data).text
+
+
+@given(
+    data=st.binary(max_size=60) | st.text(max_size=30).map(str.encode),
+    charset=st.sampled_from(["utf-8", "utf-16-le", "shift_jis", "gb18030", "iso2022_jp", "cp1252"]),
+)
+def test_a_text_is_the_same_in_pieces(data, charset):
+    whole = page_text.decode(data, charset)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(page_text, "_PIECE", 3)
+        assert page_text.decode(data, charset) == whole
 
 
 # PDF
@@ -163,26 +195,70 @@ async def test_a_pdf_that_needs_too_much_memory_is_refused(monkeypatch):
         await pdf.read_pdf(bomb, 1_000, seconds=10)
 
 
+# HTML
+
+ENDLESS = "<ul>" + "<li>x " * 300_000
+"""Takes most of a minute."""
+
+
+async def test_a_page_becomes_a_title_and_markdown():
+    page = await read_html(
+        "<title>Green &amp;\n tea</title><script>no()</script><h1>Tea</h1>"
+        f"<article><p>Größe und <b>Güte</b> {'sind zweierlei, wie jeder weiß. ' * 9}</p></article>",
+        1_000,
+    )
+    assert page.title == "Green & tea"
+    assert "**Güte**" in page.text
+    assert "no()" not in page.text
+
+
+async def test_the_text_of_a_page_is_cut():
+    words = " ".join(f"Tea number {n} was not enough for us." for n in range(50))
+    page = await read_html(f"<article><h1>Tea</h1><p>{words}</p></article>", 50)
+    assert len(page.text) == 50
+
+
+async def test_a_page_that_takes_too_long_is_refused_and_its_reader_dead(children):
+    with pytest.raises(Unreadable, match="too complicated"):
+        await read_html(ENDLESS, 1_000, seconds=0.5)
+    with pytest.raises(ProcessLookupError):
+        os.kill(children[0].pid, 0)
+
+
+async def test_cancelling_ends_the_reader_of_a_page_and_frees_its_place(children):
+    readings = [asyncio.create_task(read_html(ENDLESS, 1_000)) for _ in range(html.PARALLEL)]
+    await until(lambda: len(children) == html.PARALLEL)
+    with pytest.raises(Unreadable, match="try again later"):
+        await read_html("<p>tea</p>", 1_000, seconds=0.1)
+    # pages and PDFs do not wait for each other
+    assert (await pdf.read_pdf(made_pdf(["tea"]), 100)).pages
+    for reading in readings:
+        reading.cancel()
+    await asyncio.gather(*readings, return_exceptions=True)
+    for child in children:
+        with pytest.raises(ProcessLookupError):
+            os.kill(child.pid, 0)
+    await read_html("<p>tea</p>", 1_000)
+
+
+@pytest.mark.parametrize("code", ["", "raise SystemExit(3)", "print('no JSON')", "import nothing"])
+async def test_a_reader_that_tells_nothing_is_a_page_that_cannot_be_read(
+    monkeypatch, tmp_path, code
+):
+    script = tmp_path / "reader.py"
+    script.write_text(code)
+    monkeypatch.setattr(html, "_READER", script)
+    with pytest.raises(Unreadable, match="too complicated"):
+        await read_html("x" * 1_000_000, 100)
+
+
 # The child
-
-
-@pytest.fixture
-def children(monkeypatch) -> list[asyncio.subprocess.Process]:
-    started: list[asyncio.subprocess.Process] = []
-    real = asyncio.create_subprocess_exec
-
-    async def recording(*arguments, **more):
-        started.append(await real(*arguments, **more))
-        return started[-1]
-
-    monkeypatch.setattr(asyncio, "create_subprocess_exec", recording)
-    return started
 
 
 def in_its_place(monkeypatch, folder: Path, code: str) -> None:
     script = folder / "child.py"
     script.write_text(code)
-    monkeypatch.setattr(pdf, "_CHILD", script)
+    monkeypatch.setattr(pdf, "_READER", script)
 
 
 async def test_a_cancel_kills_the_child_at_once(children):
@@ -221,9 +297,10 @@ async def test_the_child_has_none_of_our_secrets(monkeypatch, tmp_path):
     in_its_place(
         monkeypatch,
         tmp_path,
-        "import json, os\n"
-        "print(json.dumps({'page': 1, 'text': ' '.join(os.environ)}))\n"
-        "print(json.dumps({'end': True, 'cut': False}))\n",
+        "import os\n"
+        "def read(data, max_text):\n"
+        "    yield {'page': 1, 'text': ' '.join(os.environ)}\n"
+        "    yield {'end': True, 'cut': False}\n",
     )
     found = await pdf.read_pdf(b"", 100)
     assert "PATH" in found.pages[0].text

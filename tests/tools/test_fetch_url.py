@@ -181,9 +181,9 @@ async def test_an_endless_body_is_cut(bench):
 async def test_a_gzip_bomb_is_cut(bench, monkeypatch):
     """100 MB of zeros in 100 kB: no more is unpacked than may be read."""
     seen = []
-    read_page = fetch_url.read_page
+    decode = fetch_url.decode
     monkeypatch.setattr(
-        fetch_url, "read_page", lambda data, *rest: seen.append(len(data)) or read_page(data, *rest)
+        fetch_url, "decode", lambda data, *rest: seen.append(len(data)) or decode(data, *rest)
     )
     bomb = gzip.compress(b"0" * 100_000_000, 1)
     made, result = await fetch(bench, answer(bomb, "text/plain", Content_Encoding="gzip"))
@@ -549,11 +549,12 @@ async def test_a_cancel_leaves_room_for_the_next_call(bench):
 
 
 async def test_a_heavy_page_does_not_hold_the_loop(bench):
-    """D37: while a large page is turned into text, the loop's lag stays under 250 ms."""
-    page = "<table>" + "<tr><td>a<td>b" * 8_000
+    """D37: while a large page is turned into text, the loop's lag stays under 250 ms. In a
+    thread this one stopped all others for half a second: C code searches the attribute."""
+    page = f'<div class="{"a-" * 450_000}">x</div><p>Tea has been drunk for many centuries.</p>'
     # Work on the loop holds it for its whole length every time; another process that wants the
-    # processor does so now and then. So the least of three worst lags is what is ours.
-    lags = [await worst_lag(bench, page) for _ in range(3)]
+    # processor does so now and then. So the lesser of two worst lags is what is ours.
+    lags = [await worst_lag(bench, page) for _ in range(2)]
     assert min(lags) < 0.25
 
 

@@ -33,6 +33,43 @@ def turn() -> DiscordTurn:
     return made
 
 
+EDIT = {"action": "edit", "message_id": "ref_2", "content": "no rules"}
+DELETE = {"action": "delete", "message_id": "ref_2"}
+
+
+@pytest.mark.parametrize("arguments", [EDIT, DELETE, {**DELETE, "end_message_id": "ref_4"}])
+@pytest.mark.parametrize(
+    ("permission", "is_thread"),
+    [
+        ("send_messages", False),
+        ("view_channel", False),
+        ("send_messages_in_threads", True),
+    ],
+)
+async def test_who_may_not_speak_does_not_edit_or_delete_through_the_persona(
+    turn, arguments, permission, is_thread
+):
+    turn.discord.forbid(MEMBER, CHANNEL, permission)
+    situation = Situation(is_thread=is_thread)
+    reason = refused(await turn.call(TOOL, arguments, situation=situation))
+    assert "The member who asked does not have" in reason
+    assert permission.replace("_", " ").title() in reason
+    assert turn.discord.text(OWN) == "my answer"
+
+
+@pytest.mark.parametrize("arguments", [EDIT, DELETE])
+@pytest.mark.parametrize("context", [{"user_id": ""}, {"user_id": "404"}])
+async def test_nobody_known_changes_nothing(turn, arguments, context):
+    assert not (await turn.call(TOOL, arguments, **context)).success
+    assert turn.discord.text(OWN) == "my answer"
+
+
+@pytest.mark.parametrize("arguments", [EDIT, DELETE])
+async def test_in_a_direct_message_anybody_has_it_change_its_own(turn, arguments):
+    direct = {"guild_id": None, "situation": Situation(is_dm=True)}
+    assert (await turn.call(TOOL, arguments, **direct)).success
+
+
 @pytest.mark.parametrize("name", ["ref_1", MEMBERS, "ref_3"])
 async def test_a_members_message_is_neither_deleted_nor_edited(turn, name):
     """C132."""

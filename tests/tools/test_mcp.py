@@ -8,18 +8,35 @@ import os
 import signal
 import socket
 import sys
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 import structlog
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+from mcp.shared.message import SessionMessage
+from mcp_types import Tool as Listed
+from mcp_types import jsonrpc_message_adapter
 
 from activities.tools.mcp import McpConfigError, McpServers, McpServerSettings, read_mcp_servers
-from activities.tools.mcp.offer import MAX_NAME, Unusable, misfit, tool_name, usable_schema
+from activities.tools.mcp.allowance import (
+    MAX_UNASKED,
+    MAX_WEIGHT,
+    UNASKED_PER_SECOND,
+    Allowance,
+    weight,
+)
+from activities.tools.mcp.guard import MAX_BLOCKS, MAX_TOOLS, GuardedStream
+from activities.tools.mcp.offer import MAX_NAME, misfit, tool_name
+from activities.tools.mcp.schema import MAX_SCHEMA, Unusable, usable_schema
+from activities.tools.mcp.server import MAX_DECLARED, McpServer
+from activities.tools.mcp.servers import MAX_DECLARED as MAX_DECLARED_TOGETHER
 from activities.tools.registry import ToolRegistry
 from runtime.logs import redact
 from storage.config import ServerConfig, ToolsConfig
@@ -151,7 +168,10 @@ async def test_what_is_listed_badly_is_left_out(log):
             names = offered(registry)
             declared = {tool.name: tool for tool in registry.declarations("demo")}
     left_out = {event["tool"] for event in events if event["event"] == "mcp tool left out"}
-    assert left_out == {"deep", "large", "elsewhere", "odd names", "malformed"}
+    assert left_out == {
+        *("deep", "large", "elsewhere", "odd names", "malformed"),
+        *("required", "listed", "without schema", "{'a': 7}", "unnamed"),
+    }
     assert "mcp_bad_echo" in names
     assert declared["mcp_bad_echo"].description == "Says it again."
     assert any(event["event"] == "tool left out, its name is taken" for event in events)
@@ -203,6 +223,161 @@ async def test_arguments_that_do_not_fit_do_not_reach_the_server(bench, log, arg
         await until(lambda: offered(registry))
         result = await bench(registry=registry).call("mcp_bad_echo", arguments)
     assert expected in json.loads(result.content)["reason"]
+
+
+# One that is too much
+
+
+@asynccontextmanager
+async def light_loop() -> AsyncIterator[None]:
+    """D37: no step of the loop computes for 250 ms. Counted in our own time, since the machine may
+    give us little of it."""
+    worst = 0.0
+
+    async def beat() -> None:
+        nonlocal worst
+        while True:
+            before = time.thread_time()
+            await asyncio.sleep(0.005)
+            worst = max(worst, time.thread_time() - before)
+
+    beating = asyncio.create_task(beat())
+    try:
+        yield
+    finally:
+        beating.cancel()
+    assert worst < 0.25
+
+
+@pytest.mark.parametrize("how", ["notices", "asks", "answers", "changes", "garbage", "dense"])
+async def test_a_server_that_floods_us_rests(log, how):
+    """What nobody asked for, or what is too much to parse, ends the connection."""
+    with structlog.testing.capture_logs() as events:
+        async with light_loop(), running(bad_server(log, how)) as (_, registry):
+            await until(lambda: any(event["event"] == "mcp server rests" for event in events))
+            assert not offered(registry)
+    said = {event["event"] for event in events}
+    assert said & {"mcp server says too much unasked", "mcp server sent too much at once"}
+
+
+async def test_a_server_that_floods_its_error_output_goes_on(bench, log):
+    """It waits for us there, and we for nothing."""
+    async with light_loop(), running(bad_server(log, "errors")) as (servers, registry):
+        await until(lambda: offered(registry))
+        await until(lambda: servers.servers[0]._said)
+
+
+async def test_an_http_server_that_floods_us_rests():
+    async def flood(head: bytes, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n")
+        notice = {"jsonrpc": "2.0", "method": "notifications/message", "params": {"data": "x"}}
+        while True:
+            writer.write(f"event: message\ndata: {json.dumps(notice)}\n\n".encode() * 100)
+            await writer.drain()
+
+    with structlog.testing.capture_logs() as events:
+        async with light_loop(), serve(flood) as web:
+            server = McpServerSettings(name="web", url=web.url)  # type: ignore[arg-type]
+            async with running(server, connect_timeout=10):
+                await until(lambda: any(e["event"] == "mcp server rests" for e in events))
+
+
+@pytest.mark.parametrize("how", ["hard", "wide"])
+async def test_declarations_of_a_server_are_bounded_together(log, how):
+    """64 schemas that took half a minute to check, and 64 that were a megabyte in each call."""
+    async with light_loop(), running(bad_server(log, how)) as (_, registry):
+        await until(lambda: offered(registry))
+        declared = registry.declarations("demo")
+    assert 2 <= len(declared) < MAX_TOOLS
+    sizes = [len(json.dumps(tool.parameters_json_schema)) for tool in declared]
+    assert sum(sizes) <= MAX_DECLARED
+
+
+async def test_declarations_of_all_servers_are_bounded_together(tmp_path):
+    settings = [bad_server(tmp_path / str(n), "wide", name=f"s{n}") for n in range(3)]
+    async with running(*settings) as (servers, registry):
+        await until(lambda: all(server.is_up for server in servers.servers))
+        await until(lambda: sum(server.declared > 0 for server in servers.servers) >= 2)
+        assert sum(server.declared for server in servers.servers) <= MAX_DECLARED_TOGETHER
+        sizes = [len(json.dumps(d.parameters_json_schema)) for d in registry.declarations("demo")]
+    assert MAX_DECLARED < sum(sizes) <= MAX_DECLARED_TOGETHER
+
+
+async def test_a_list_that_only_repeats_changes_nothing():
+    offers: list[Any] = []
+    server = McpServer(bad_server(Path("unused")), offers.append)
+    schema = {"type": "object", "properties": {}}
+    first, second = (Listed(name=name, input_schema=schema) for name in ("one", "two"))
+    await server._publish([first])
+    await server._publish([first])
+    assert len(offers) == 1
+    await server._publish([first, second])
+    assert [tool.name for tool in offers[1]] == ["mcp_bad_one", "mcp_bad_two"]
+    assert offers[1][0] is offers[0][0]
+
+
+class Said:
+    """What a server says, one message after the other; it was asked for number 1."""
+
+    def __init__(self, *messages: dict[str, Any]) -> None:
+        self._messages = iter(messages)
+
+    async def receive(self) -> SessionMessage:
+        for message in self._messages:
+            whole = json.dumps({"jsonrpc": "2.0", **message})
+            return SessionMessage(jsonrpc_message_adapter.validate_json(whole, by_name=False))
+        raise anyio.EndOfStream
+
+
+async def passed(*messages: dict[str, Any]) -> list[Any]:
+    guard = GuardedStream(Said(*messages), "bad", {"1": None}, Allowance(), list, lambda *_: None)
+    return [item.message.model_dump(exclude_none=True) async for item in guard]
+
+
+async def test_only_what_is_used_reaches_the_sdk():
+    got = await passed(
+        {"method": "notifications/message", "params": {"level": "info", "data": "x"}},
+        {"method": "notifications/tools/list_changed", "params": {"x": [1] * 100}},
+        {"id": 5, "method": "sampling/createMessage", "params": {"messages": []}},
+        {"id": "y" * 500, "method": "ping"},
+        {"id": 2, "result": {}},
+        {"id": 1, "result": {"content": [{"type": "text", "text": "a"}] * 1000}},
+        {"id": 1, "result": {"content": []}},
+    )
+    assert [(message.get("method"), message.get("id")) for message in got] == [
+        ("notifications/tools/list_changed", None),
+        ("sampling/createMessage", 5),
+        (None, 1),
+    ]
+    assert not any("params" in message for message in got)
+    assert len(got[2]["result"]["content"]) == MAX_BLOCKS
+
+
+async def test_structured_content_counts_where_nothing_else_is_said():
+    rows = {"rows": [1] * 10_000}
+    words = [{"type": "text", "text": "a"}]
+    (answer,) = await passed({"id": 1, "result": {"content": words, "structuredContent": rows}})
+    assert answer["result"] == {"content": words}
+    (answer,) = await passed({"id": 1, "result": {"content": [], "structuredContent": rows}})
+    assert answer["result"]["structuredContent"] == rows
+    (answer,) = await passed({"id": 1, "result": {"content": [{"a": [{}] * 6_000}]}})
+    assert answer["error"]["message"] == "the answer: it is too large"
+
+
+def test_an_allowance_fills_up_again(monkeypatch):
+    now = 0.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    allowance = Allowance()
+    assert allowance.permits(b"," * (MAX_WEIGHT - 1_000))
+    assert not allowance.permits(b"," * 1_000)
+    assert sum(allowance.permits_unasked() for _ in range(2 * MAX_UNASKED)) == MAX_UNASKED
+    now = 1.0
+    assert sum(allowance.permits_unasked() for _ in range(100)) == UNASKED_PER_SECOND
+
+
+def test_dense_json_weighs_more_than_text():
+    assert weight(b"x" * 4_000_000) <= MAX_WEIGHT / 4
+    assert weight(b"{}," * 50_000) >= 100_000
 
 
 @pytest.mark.parametrize("how", ["die", "endless"])
@@ -283,12 +458,13 @@ async def test_a_child_dies_with_a_worker_that_is_killed(log):
     program = f"""
 import asyncio
 from activities.tools.mcp.config import McpServerSettings
+from activities.tools.mcp.allowance import Allowance
 from activities.tools.mcp.stdio import stdio_transport
 async def main():
     server = McpServerSettings(
         name="bad", command={sys.executable!r}, args=[{BAD!r}, {str(log)!r}, "ignores-end"]
     )
-    async with stdio_transport(server, print, print):
+    async with stdio_transport(server, print, print, Allowance()):
         await asyncio.sleep(60)
 asyncio.run(main())
 """
@@ -379,7 +555,7 @@ def test_the_file_is_in_the_customary_form(tmp_path):
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        ("{", "it is not JSON"),
+        ('{"mcpServers": {\n"planted": }', "line 2: it is not JSON (Expecting value)"),
         ("[" * 100_000, "it is not JSON"),
         ([], 'no object "mcpServers"'),
         ({"mcpServers": {"a": 1}}, "server 'a' is not an object"),
@@ -426,19 +602,95 @@ junk = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner),
     max_leaves=10,
 )
-keys = st.sampled_from(["type", "properties", "required", "additionalProperties", "enum", "$ref"])
+keys = st.sampled_from(
+    [
+        *("type", "properties", "required", "additionalProperties", "enum", "$ref", "$defs"),
+        *("anyOf", "minLength", "dependentRequired", "pattern", "description", "examples"),
+    ]
+)
+refs = st.sampled_from(["#", "#/", "#/$defs/a", "#/properties/a", "#x", "https://x.test/"])
+parts = st.recursive(
+    junk | refs,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(keys | st.just("a"), inner),
+    max_leaves=10,
+)
 
 
-@settings(max_examples=60, deadline=None)
-@given(schema=st.dictionaries(keys, junk), values=st.dictionaries(st.text(max_size=8), junk))
-def test_any_schema_is_usable_or_has_a_reason(schema: dict[str, Any], values: dict[str, Any]):
-    """For all JSON: no other exception, and what is usable can judge any arguments."""
+@settings(max_examples=100, deadline=None)
+@given(
+    schema=st.dictionaries(keys, parts) | junk, values=st.dictionaries(st.text(max_size=8), junk)
+)
+def test_any_schema_is_usable_or_has_a_reason(schema: Any, values: dict[str, Any]):
+    """For all JSON: no other exception; what is usable is a schema, and can judge any arguments."""
     try:
         usable = usable_schema(schema)
     except Unusable:
         return
     assert usable["type"] == "object"
+    assert "$ref" not in usable
+    Draft202012Validator.check_schema(usable)
     misfit(usable, values)
+
+
+def test_references_are_filled_in():
+    """Providers differ in those they follow; one that leads nowhere would fail every turn."""
+    place = {"type": "object", "properties": {"next": {"$ref": "#/$defs/place"}, "n": True}}
+    schema = {
+        "type": "object",
+        "$defs": {"place": place, "a/b": {"type": "string", "pattern": "(a{999}){999}"}},
+        "properties": {
+            "from": {"$ref": "#/$defs/place", "description": "Whence"},
+            "name": {"$ref": "#/$defs/a~1b"},
+            "to": {"$ref": "#/properties/from/properties/n"},
+        },
+    }
+    with pytest.raises(Unusable, match="does not have"):
+        usable_schema(schema)
+    del schema["properties"]["to"]  # type: ignore[attr-defined]
+    assert usable_schema(schema)["properties"] == {
+        "from": {
+            "type": "object",
+            "properties": {"next": {}, "n": True},
+            "description": "Whence",
+        },
+        "name": {"type": "string"},
+    }
+
+
+def bombs() -> dict[str, Any]:
+    last = {"enum": list(range(900))}
+    wide = {f"d{n}": {"anyOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 30} for n in range(6)}
+    long = {f"d{n}": {"$ref": f"#/$defs/d{n + 1}"} for n in range(300)}
+    deep: Any = {}
+    for _ in range(100_000):
+        deep = {"x": deep}
+    return {
+        "wide": {"$defs": {**wide, "d6": last}, "properties": {"a": {"$ref": "#/$defs/d0"}}},
+        "long": {"$defs": {**long, "d300": {}}, "properties": {"a": {"$ref": "#/$defs/d0"}}},
+        "deep": {"properties": {"a": {"default": deep}}},
+        "many": {"properties": {"a": {"default": [{}] * 500_000}}},
+        "text": {"description": "x" * 4_000_000},
+        "digits": {"properties": {"a": {"minLength": 10**4_000, "maxLength": 1e999}}},
+        "half": {"properties": {"a": {"enum": ["\ud800"]}}},
+    }
+
+
+@pytest.mark.parametrize("name", ["wide", "long", "deep", "many", "text", "digits", "half"])
+def test_a_schema_made_to_be_costly_is_refused_quickly(name):
+    schema = {"type": "object", **bombs()[name]}
+    began = time.process_time()
+    with pytest.raises(Unusable):
+        usable_schema(schema)
+    assert time.process_time() - began < 0.25
+
+
+def test_the_largest_schemas_are_quick_too():
+    schema = {"type": "object", "properties": {"a": {"anyOf": [{"type": "string"}] * 650}}}
+    assert MAX_SCHEMA * 0.8 < len(json.dumps(schema)) <= MAX_SCHEMA
+    began = time.process_time()
+    for _ in range(8):
+        usable_schema(schema)
+    assert time.process_time() - began < 0.25
 
 
 def test_combinations_at_the_top_are_not_sent_to_providers():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -40,11 +41,14 @@ class Turns:
         registry = ToolRegistry.builtin()
         registry.add(Tool("long_page", "A long page.", ToolArguments, page), "this test")
         self.storage = storage
+        self._iterations = itertools.count()
         self.resources = ToolResources(storage=storage)
         self.activities = ToolActivities(registry, storage, self.resources)
 
     async def call(self, name: str, arguments: dict[str, Any], turn: str = TURN) -> ToolResult:
-        context = ToolContext(turn_id=turn, user_id="10", provider="demo")
+        context = ToolContext(
+            turn_id=turn, user_id="10", provider="demo", iteration=next(self._iterations)
+        )
         request = ToolRequest(
             call_id="c", name=name, arguments=json.dumps(arguments), context=context
         )

@@ -376,6 +376,71 @@ async def _nothing(arguments, context, resources):
     return {}
 
 
+# A call is carried out once
+
+
+async def test_a_call_that_was_carried_out_is_not_carried_out_again(bench):
+    """C077, and the same for a turn that an operator has reset: its place in the turn is taken,
+    whatever the call is by now."""
+    ran = []
+
+    async def run(arguments, context, resources):
+        ran.append((context.iteration, context.position))
+        return {}
+
+    made = bench(registry=registry_of(run))
+    for place in ((0, 0), (0, 1), (1, 0)):
+        assert (await made.call("probe", {}, iteration=place[0], position=place[1])).success
+    for place in ((0, 1), (1, 0)):
+        again = await made.call("probe", {}, iteration=place[0], position=place[1])
+        assert reason(again) == (
+            "This call was carried out before the turn was reset; it may have done its work or "
+            "not, and was not run again."
+        )
+    assert ran == [(0, 0), (0, 1), (1, 0)]
+    assert (await made.call("probe", {}, turn_id="turn/1/2/4", iteration=0)).success
+
+
+async def test_the_place_of_a_call_is_taken_before_the_tool_begins(bench):
+    taken_at_start = []
+
+    async def run(arguments, context, resources):
+        taken_at_start.append(set(made.store.dispatches.taken))
+        raise ToolFailure("no")
+
+    made = bench(registry=registry_of(run))
+    await made.call("probe", {})
+    assert taken_at_start == [{("turn/1/2/3", 0, 0)}]
+
+
+async def test_a_call_that_is_refused_takes_no_place(bench):
+    made = bench(
+        registry=registry_of(_nothing, is_available_for_context=lambda _, config: config.tools.mcp)
+    )
+    made.store.configs.servers["7"] = ServerConfig(tools=ToolsConfig(mcp=False))
+    for arguments, guild_id in (({}, "7"), ({"x": 1}, "8")):
+        assert not (await made.call("probe", arguments, guild_id=guild_id, iteration=0)).success
+    assert made.store.dispatches.taken == set()
+    assert (await made.call("probe", {}, guild_id="8", iteration=0)).success
+
+
+async def test_without_a_record_nothing_is_run(bench):
+    ran = []
+
+    async def run(arguments, context, resources):
+        ran.append(1)
+
+    async def down(turn_id: str, iteration: int, position: int) -> bool:
+        raise OSError("disk full at /secret/place")
+
+    made = bench(registry=registry_of(run))
+    made.store.dispatches.claim = down
+    said = reason(await made.call("probe", {}))
+    assert "was not run" in said
+    assert "secret" not in said
+    assert ran == []
+
+
 # What a tool may say beside its result
 
 
@@ -436,6 +501,28 @@ async def test_data_without_a_json_form_does_not_cost_the_reason(bench):
         "probe", {}
     )
     assert reason(result) == "Why."
+
+
+@pytest.mark.parametrize(
+    "error",
+    [ToolFailure("x\n\x1b" * 100_000), DiscordRefused("y" * 200_000), RuntimeError("z" * 200_000)],
+)
+async def test_a_strangers_words_do_not_fill_the_log(bench, error):
+    """A failure may quote what a server or a page has sent."""
+    with structlog.testing.capture_logs() as lines:
+        await bench(registry=raising(error)).call("probe", {})
+    assert lines
+    for line in lines:
+        assert len(repr(line)) < 1000
+        assert "\n" not in line.get("reason", "")
+        assert "\x1b" not in line.get("reason", "")
+
+
+async def test_a_call_that_is_refused_does_not_fill_the_log(bench):
+    with structlog.testing.capture_logs() as lines:
+        await bench().call("x" * 100_000, {"a": "y" * 100_000})
+    assert lines
+    assert all(len(repr(line)) < 1000 for line in lines)
 
 
 async def test_a_refusal_of_discord_is_a_failure_in_its_words(bench):

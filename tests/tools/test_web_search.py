@@ -274,3 +274,16 @@ def test_whatever_an_engine_sends_becomes_short_clean_results(value: Any, parts:
     for result in results:
         assert result.url.startswith(("http://", "https://"))
         result.model_dump_json().encode()
+
+
+async def test_a_key_that_makes_no_request_is_a_failure_of_that_engine_only(bench):
+    async with serve(json_answer(BRAVE_ANSWER)) as server:
+        http = guarded_client(AddressGuard([server.target]))
+        brave = BraveSearch(http, SecretStr("planted-kéy"), f"http://{server.target}")
+        other, _ = duck([{"title": "Tea", "href": "https://tea.example/"}])
+        with structlog.testing.capture_logs() as logs:
+            said = await search(bench, brave, other)
+        await http.aclose()
+    assert said["engine"] == "DuckDuckGo"
+    assert server.heads == []
+    assert "planted" not in str(logs)

@@ -10,7 +10,14 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from worker.doctor import check_database, check_discord, check_provider, check_temporal, examine
+from worker.doctor import (
+    check_database,
+    check_discord,
+    check_provider,
+    check_temporal,
+    check_tools,
+    examine,
+)
 from worker.errors import OperatorError
 from worker.ports import next_free_port
 from worker.settings import Settings, load_settings
@@ -144,6 +151,27 @@ async def test_a_dead_temporal_is_a_line_and_exit_code_1(
     assert await examine(settings(tmp_path), lines.append, "temporal") == 1
     assert await examine(settings(tmp_path), lines.append, "workers") == 1
     assert [line[:10] for line in lines] == ["FAIL  temp", "FAIL  work"]
+
+
+async def test_the_tools_that_a_worker_would_have(tmp_path: Path) -> None:
+    assert (await check_tools(settings(tmp_path))).text.endswith(" tools")
+    file = tmp_path / "mcp.json"
+    file.write_text('{"mcpServers": {"notes": {"command": "x"}}}')
+    finding = await check_tools(settings(tmp_path))
+    assert finding.ok
+    assert finding.text.endswith(f" tools, 1 MCP server in {file}")
+
+
+@pytest.mark.parametrize("content", [None, "{", '{"mcpServers": {"a": {"url": "s3cret"}}}'])
+async def test_a_file_that_stops_the_worker_is_found(tmp_path: Path, content: str | None) -> None:
+    file = tmp_path / "servers.json"
+    if content is not None:
+        file.write_text(content)
+    lines: list[str] = []
+    assert await examine(settings(tmp_path, EVERTURN_MCP=str(file)), lines.append, "tools") == 1
+    (line,) = lines
+    assert line.startswith(f"FAIL  tools     EVERTURN_MCP, the file {file}: ")
+    assert "s3cret" not in line
 
 
 async def test_an_unknown_check_is_refused(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from activities.context.memories import MEMORY_LENGTH
 from storage.address import parse_address
 from worker.errors import EXIT_CONFIGURATION, SettingsError
 from worker.settings import (
@@ -55,6 +56,7 @@ def test_the_database_of_a_folder_with_any_name_is_in_it() -> None:
     [
         ("TOOL_EXECUTION_TIMEOUT_MS", "9999"),
         ("STREAM_SDK_CALL_TIMEOUT_MS", "9999"),
+        ("MAX_MEMORY_LENGTH", "1001"),
         ("BOT_MAX_FUNCTION_CALL_ITERATIONS", "0"),
         ("BOT_MAX_CONSECUTIVE_TOOL_ERRORS", "0"),
         ("TOOL_EXECUTION_TIMEOUT_MS", "s3cret"),
@@ -83,6 +85,11 @@ def test_the_lowest_values_are_taken() -> None:
     ).turn_limits()
     assert (limits.tool_timeout_seconds, limits.max_iterations) == (10, 1)
     assert limits.max_consecutive_errors == 1
+
+
+def test_no_memory_may_be_longer_than_what_a_prompt_shows() -> None:
+    assert load({"MAX_MEMORY_LENGTH": str(MEMORY_LENGTH)}).memory_limits().length == MEMORY_LENGTH
+    assert "MAX_MEMORY_LENGTH" in refused({"MAX_MEMORY_LENGTH": str(MEMORY_LENGTH + 1)})
 
 
 def test_an_unknown_name_is_refused_with_the_nearest_one() -> None:
@@ -311,3 +318,45 @@ def test_the_example_file_is_valid_with_every_line_switched_on(tmp_path: Path) -
     text = (ROOT / ".env.example").read_text()
     file.write_text(re.sub(r"(?m)^#([A-Z][A-Z0-9_]*=)", r"\1", text))
     assert load({}, file) == load({})
+
+
+KEYS = (
+    "DISCORD_TOKEN",
+    "CUSTOM_API_KEY",
+    "OPENAI_API_KEY",
+    "ANTHROPIC_API_KEY",
+    "GOOGLE_API_KEY",
+    "OPENROUTER_API_KEY",
+    "BRAVE_API_KEY",
+)
+
+
+@pytest.mark.parametrize("name", KEYS)
+@pytest.mark.parametrize("key", ["s3crét", "s3cret\u200b", "s3\ncret", "s3cret\x7f", "“s3cret”"])
+def test_a_key_that_no_header_takes_is_refused_without_being_shown(name: str, key: str) -> None:
+    message = refused({name: key})
+    assert message.startswith(f"{name} is not valid: it has letters that no key has")
+    assert "s3" not in message
+
+
+@pytest.mark.parametrize("name", KEYS)
+def test_a_blank_key_is_none_and_blanks_around_one_are_not_part_of_it(
+    name: str, tmp_path: Path
+) -> None:
+    field = "google_api_key" if name.startswith("GOOGLE") else name.lower()
+    file = tmp_path / ".env"
+    file.write_text(f'{name}=" \t "\n')
+    assert getattr(load({name: "  "}, file), field) is None
+    file.write_text(f"{name}=' k '\n")
+    assert getattr(load({name: " "}, file), field).get_secret_value() == "k"
+
+
+@pytest.mark.parametrize("value", ["s3cret", "s3cret:", "s3cret:http", "127.0.0.1:80, s3cret"])
+def test_private_addresses_are_checked_at_once(value: str) -> None:
+    message = refused({"EVERTURN_FETCH_ALLOW": value})
+    assert message.startswith("EVERTURN_FETCH_ALLOW is not valid: each address must be host:port")
+    assert "s3cret" not in message
+    assert load({"EVERTURN_FETCH_ALLOW": "a.lan:80, [::1]:8000"}).fetch_allow == (
+        "a.lan:80",
+        "[::1]:8000",
+    )

@@ -15,10 +15,11 @@ from pathlib import Path
 import pytest
 
 from worker.dev_server import server_command
+from worker.errors import SettingsError
 from worker.ports import HOST, next_free_port
-from worker.running import read_running
+from worker.running import prepare_home, read_running
 from worker.settings import Settings, load_settings
-from worker.supervisor import GO_ON, Part
+from worker.supervisor import GO_ON, Part, Supervisor
 from worker.token_shape import token_doubt
 from worker.up import (
     STOP_ORDER,
@@ -213,6 +214,40 @@ async def test_a_token_of_an_odd_shape_is_a_warning_and_no_more(tmp_path: Path) 
         await screen.until("  Stop      Ctrl-C")
         assert screen.lines[0].startswith("DISCORD_TOKEN does not look like a bot token: ")
         assert not screen.shows("s3cret")
+
+
+@pytest.mark.usefixtures("in_small")
+async def test_what_stops_the_worker_is_said_before_anything_starts(tmp_path: Path) -> None:
+    lines: list[str] = []
+    broken = settings(tmp_path, EVERTURN_MCP=str(tmp_path / "nothing.json"))
+    with pytest.raises(SettingsError, match=r"nothing\.json: it cannot be read"):
+        await run_up(broken, None, "default", lines.append)
+    assert lines == []
+    assert not (tmp_path / "worker.log").exists()
+
+
+def test_the_data_folder_is_its_owners(tmp_path: Path) -> None:
+    home = tmp_path / "new" / "home"
+    before = os.umask(0o022)
+    try:
+        prepare_home(home)
+    finally:
+        os.umask(before)
+    assert home.stat().st_mode & 0o777 == 0o700
+
+
+async def test_what_a_part_writes_is_its_owners(tmp_path: Path) -> None:
+    """Temporal's database holds what was said."""
+    file = tmp_path / "temporal.db"
+    code = f"open({str(file)!r}, 'w').close()"
+    part = Part("temporal", [sys.executable, "-S", "-c", code], tmp_path / "log")
+    supervisor = Supervisor(lambda line: None)
+    supervisor.start(part)
+    async with asyncio.timeout(10):
+        while not file.exists():  # noqa: ASYNC110, the file tells nobody
+            await asyncio.sleep(0.01)
+    await supervisor.stop(["temporal"])
+    assert file.stat().st_mode & 0o777 == 0o600
 
 
 @pytest.mark.parametrize(

@@ -5,28 +5,32 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from inspect import isawaitable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import pytest_asyncio
 from temporalio import activity
+from temporalio.api.enums.v1 import EventType
 from temporalio.client import Client, WorkflowHandle
 from temporalio.exceptions import ApplicationError
-from temporalio.service import RPCError
+from temporalio.service import RPCError, RPCStatusCode
 from temporalio.testing import ActivityEnvironment, WorkflowEnvironment
 from temporalio.worker import Worker
 
 from activities.reminders import deliver
 from activities.reminders.calendar import at_wall_time
 from activities.reminders.deliver import RedeliverySettings, ReminderActivities, invocation
-from activities.reminders.schedule import restore_reminders, start_reminder
+from activities.reminders.schedule import restore_reminders, start_reminder, tell_changes
+from activities.reminders.standing import still_stands
 from activities.reminders.timing import zone_named
 from storage import Storage, open_storage
+from storage.config import ToolsConfig
 from storage.reminders import Reminder
 from tests.workflows.conftest import until
 from tests.workflows.fakes import FakeDiscord, FakeWorker, ModelCall
@@ -40,23 +44,26 @@ from workflows.contracts.base import (
 from workflows.contracts.delivery import OutgoingKind, SendRequest
 from workflows.contracts.generation import ModelResult, StreamStatus
 from workflows.contracts.invocation import (
+    ENQUEUE_SIGNAL,
     OUTCOME_SIGNAL,
     InvocationEnd,
     InvocationOutcome,
     Origin,
 )
+from workflows.contracts.planning import PLAN_TURNS, PlanRequest, TurnPlan
 from workflows.contracts.reminders import (
     ADVANCE_REMINDER,
     DELIVER_REMINDER,
     LOAD_REMINDER,
     REMINDER_CHANGED_SIGNAL,
+    REMOVE_REMINDER,
     ReminderDelivery,
     ReminderInput,
     ReminderKey,
     ReminderState,
 )
 from workflows.contracts.tools import CREATE_TASK
-from workflows.contracts.turn import ChannelState
+from workflows.contracts.turn import ChannelInput, ChannelState
 from workflows.queue import ChannelQueue, Offer
 from workflows.reminder import ReminderWorkflow
 from workflows.turn import TurnWorkflow
@@ -65,7 +72,8 @@ DAY = timedelta(days=1)
 ANSWERED, STOPPED = InvocationEnd.ANSWERED, InvocationEnd.STOPPED
 FAILED, DISCARDED = InvocationEnd.FAILED, InvocationEnd.DISCARDED
 
-Script = Callable[[ReminderKey], "InvocationEnd | None"]
+End = InvocationEnd | None
+Script = Callable[[ReminderKey], "End | Awaitable[End]"]
 
 
 @dataclass
@@ -80,10 +88,13 @@ class FakeReminders:
     queue: str = ""
     deliveries: int = 5
     loads: int = 0
+    states: Iterator[ReminderState] = field(default_factory=lambda: iter(()))
+    """What is loaded first; then what is so."""
     load_failures: int = 0
     delivered: list[ReminderKey] = field(default_factory=list)
     message_ids: list[str] = field(default_factory=list)
     advanced: list[datetime] = field(default_factory=list)
+    removed: int = 0
 
     @activity.defn(name=LOAD_REMINDER.name)
     async def load(self, key: ReminderKey) -> ReminderState:
@@ -91,7 +102,7 @@ class FakeReminders:
         if self.load_failures:
             self.load_failures -= 1
             raise RuntimeError("the database is away")
-        return ReminderState(due=self.due, deliveries=self.deliveries)
+        return next(self.states, ReminderState(due=self.due, deliveries=self.deliveries))
 
     @activity.defn(name=DELIVER_REMINDER.name)
     async def deliver(self, key: ReminderKey) -> ReminderDelivery:
@@ -102,7 +113,8 @@ class FakeReminders:
             str(key.reminder_id), key.due.isoformat(), str(key.attempt)
         )
         self.message_ids.append(message_id)
-        end = self.script(key)
+        found = self.script(key)
+        end = await found if isawaitable(found) else found
         if end is not None:
             handle = self.client.get_workflow_handle(reminder_workflow_id(key.reminder_id))
             await handle.signal(OUTCOME_SIGNAL, InvocationOutcome(message_id=message_id, end=end))
@@ -119,8 +131,14 @@ class FakeReminders:
         assert key.due is not None
         self.advanced.append(key.due)
         if key.due == self.due:
-            self.due = self.due + DAY if len(self.advanced) <= self.repeats else None
+            self.due = key.due + DAY if len(self.advanced) <= self.repeats else None
         return ReminderState(due=self.due, deliveries=self.deliveries)
+
+    @activity.defn(name=REMOVE_REMINDER.name)
+    async def remove(self, key: ReminderKey) -> ReminderState:
+        self.removed += 1
+        self.due = None
+        return ReminderState()
 
 
 @dataclass
@@ -162,7 +180,7 @@ async def open_bench(client: Client, due: datetime) -> AsyncIterator[Bench]:
         client,
         task_queue=queue,
         workflows=[ReminderWorkflow],
-        activities=[reminders.load, reminders.deliver, reminders.advance],
+        activities=[reminders.load, reminders.deliver, reminders.advance, reminders.remove],
         max_cached_workflows=0,  # every task replays all, so that determinism faults show
     )
     bot = Worker(client, task_queue=discord_queue(queue), activities=discord.activities())
@@ -274,6 +292,44 @@ async def test_silence_ends_in_a_plain_notice_too(bench):
     assert len(bench.discord.messages) == 1
 
 
+@pytest.mark.parametrize("moved", [None, DAY])
+async def test_nothing_is_said_of_a_row_that_has_gone_or_moved(bench, moved):
+    """Also when the signal that should have told of it was lost."""
+    due = bench.reminders.due
+    later = [due + moved] if moved else []
+    bench.reminders.deliveries = 1
+
+    def script(key: ReminderKey) -> InvocationEnd:
+        if key.due != due:
+            return ANSWERED
+        bench.reminders.due = later[0] if later else None
+        return DISCARDED
+
+    bench.reminders.script = script
+    await finished(bench)
+    assert bench.discord.messages == []
+    assert [key.due for key in bench.reminders.delivered] == [due, *later]
+
+
+async def test_an_occurrence_that_comes_back_is_asked_for_under_a_new_id(bench):
+    """An edit was taken back while the channel looked: the first message was not answered, and
+    the channel drops whatever has its id."""
+    due = bench.reminders.due
+    states = iter([ReminderState(due=due), ReminderState(due=due + DAY), ReminderState(due=due)])
+
+    async def script(key: ReminderKey) -> InvocationEnd:
+        if key.attempt:
+            return ANSWERED
+        await change(bench, due)
+        return DISCARDED
+
+    bench.reminders.states = states
+    bench.reminders.script = script
+    await finished(bench)
+    assert [(key.due, key.attempt) for key in bench.reminders.delivered] == [(due, 0), (due, 1)]
+    assert len(set(bench.reminders.message_ids)) == 2
+
+
 async def test_the_outcome_of_another_message_is_not_this_one_s(bench):
     handle = bench.client.get_workflow_handle(reminder_workflow_id(bench.id))
 
@@ -372,6 +428,27 @@ async def test_an_edit_between_two_deliveries_ends_the_old_occurrence(waiting, l
     assert bench.discord.messages == []
 
 
+async def test_a_signal_does_not_hurry_the_next_delivery(waiting):
+    """C026: told once more of what it knows, it still pauses between two deliveries."""
+    bench = waiting
+    bench.reminders.script = lambda key: FAILED
+    due = datetime.now(UTC) - timedelta(seconds=1)
+    handle = await change(bench, due)
+
+    async def pauses() -> list[timedelta]:
+        return [wait for wait in await bench.timers() if wait <= timedelta(seconds=60)]
+
+    for count in (1, 2, 3):  # it pauses, and goes on pausing after each signal
+        async with asyncio.timeout(20):
+            while len(await pauses()) < count:  # noqa: ASYNC110, only the server knows
+                await asyncio.sleep(0.02)
+        if count < 3:
+            await change(bench, due)
+    assert len(bench.reminders.delivered) == 1
+    assert min(await pauses()) > timedelta(seconds=30)
+    await handle.terminate()
+
+
 async def test_a_late_outcome_counts(waiting):
     """The channel answers long after it was asked; until then nothing is asked again (C027)."""
     bench = waiting
@@ -386,6 +463,18 @@ async def test_a_late_outcome_counts(waiting):
 
 
 # With the real activities
+
+
+class Planning(FakeWorker):
+    """Plans as the real one does for what is no longer wanted."""
+
+    storage: Storage
+
+    @activity.defn(name=PLAN_TURNS.name)
+    async def plan_turns(self, request: PlanRequest) -> TurnPlan:
+        if not await still_stands(self.storage, request.invocation):
+            return TurnPlan()
+        return await FakeWorker.plan_turns(self, request)
 
 
 @dataclass
@@ -430,6 +519,27 @@ class Whole:
         handle = self.client.get_workflow_handle(reminder_workflow_id(reminder.id))
         await asyncio.wait_for(handle.result(), 30)
 
+    async def history_length(self, reminder: Reminder) -> int:
+        handle = self.client.get_workflow_handle(reminder_workflow_id(reminder.id))
+        return (await handle.describe()).history_length
+
+    async def waits(self, reminder: Reminder) -> None:
+        """Until its workflow has read its row, and waits."""
+        await self._has(reminder, EventType.EVENT_TYPE_TIMER_STARTED, 1)
+
+    async def delivered(self, reminder: Reminder) -> None:
+        """Until it has been handed to its channel."""
+        await self._has(reminder, EventType.EVENT_TYPE_ACTIVITY_TASK_COMPLETED, 2)
+
+    async def _has(self, reminder: Reminder, kind: EventType.ValueType, count: int) -> None:
+        handle = self.client.get_workflow_handle(reminder_workflow_id(reminder.id))
+        async with asyncio.timeout(20):
+            while True:
+                events = [event async for event in handle.fetch_history_events()]
+                if sum(event.event_type == kind for event in events) >= count:
+                    return
+                await asyncio.sleep(0.05)
+
     async def is_running(self, reminder: Reminder) -> bool:
         handle = self.client.get_workflow_handle(reminder_workflow_id(reminder.id))
         try:
@@ -455,8 +565,10 @@ async def whole(environment: WorkflowEnvironment, tmp_path: Path) -> AsyncIterat
             f"INSERT INTO sqlite_sequence (name, seq) VALUES ('reminders', {number}000000)"
         )
     )
-    discord, fake = FakeDiscord(), FakeWorker(client)
-    real = ReminderActivities(storage, client, channel_queue=queue)
+    discord, fake = FakeDiscord(), Planning(client)
+    fake.storage = storage
+    settings = RedeliverySettings(delay_seconds=0.1)
+    real = ReminderActivities(storage, client, settings, channel_queue=queue)
     worker = Worker(
         client,
         task_queue=queue,
@@ -466,6 +578,7 @@ async def whole(environment: WorkflowEnvironment, tmp_path: Path) -> AsyncIterat
             real.load_reminder,
             real.deliver_reminder,
             real.advance_reminder,
+            real.remove_reminder,
         ],
     )
     bot = Worker(client, task_queue=discord_queue(queue), activities=discord.activities())
@@ -565,6 +678,81 @@ async def test_a_change_reaches_a_workflow_that_runs_and_one_that_does_not(whole
     assert await whole.storage.reminders.ids() == []
 
 
+async def told_all(storage: Storage) -> None:
+    for each in await storage.reminders.untold():
+        await storage.reminders.told(each)
+
+
+async def test_an_edit_whose_maker_died_is_told_by_a_worker(whole):
+    """The bot is killed between the changed row and the signal: moved from next year to now."""
+    reminder = await whole.add(now() + timedelta(days=300))
+    await start_reminder(whole.client, reminder, queue=whole.queue)
+    await whole.waits(reminder)
+    await told_all(whole.storage)
+    await whole.storage.reminders.replace(reminder.id, due_at=now())
+    assert await tell_changes(whole.client, whole.storage, whole.queue) == 0
+    await whole.ended(reminder)
+    assert whole.discord.texts == ["Hello."]
+
+
+async def test_a_worker_does_not_wake_those_that_know(whole):
+    """It looks every minute; what is in order costs no workflow anything."""
+    rows = [await whole.add(now() + timedelta(days=300)) for _ in range(3)]
+    assert await tell_changes(whole.client, whole.storage, whole.queue) == 0
+    for row in rows:
+        await whole.waits(row)
+    lengths = [await whole.history_length(row) for row in rows]
+    for _ in range(3):
+        assert await tell_changes(whole.client, whole.storage, whole.queue) == 0
+        assert await restore_reminders(whole.client, whole.storage, whole.queue) == 0
+    assert [await whole.history_length(row) for row in rows] == lengths
+    await whole.stop(*rows)
+
+
+async def test_a_change_that_cannot_be_told_stays_to_be_told(whole):
+    class Down:
+        async def start_workflow(self, *args: Any, **options: Any) -> None:
+            raise RPCError("unavailable", RPCStatusCode.UNAVAILABLE, b"")
+
+    reminder = await whole.add(now() + timedelta(days=300))
+    assert await tell_changes(cast(Client, Down()), whole.storage, whole.queue) == 1
+    assert await tell_changes(whole.client, whole.storage, whole.queue) == 0
+    assert await whole.is_running(reminder)
+    assert await whole.storage.reminders.untold() == []
+    await whole.stop(reminder)
+
+
+async def test_a_reminder_that_is_removed_while_it_waits_in_its_channel_is_not_said(whole):
+    """The channel is busy with the very turn in which the user has it taken away."""
+    go_on = asyncio.Event()
+
+    async def removes(call: ModelCall) -> ModelResult:
+        await go_on.wait()
+        return call.result("I have taken it away.")
+
+    whole.worker.script = removes
+    reminder = await whole.add(now() - timedelta(minutes=1))
+    asked = invocation(reminder, 0).model_copy(
+        update={"message_id": "1", "answer_to": None, "reminder": None, "origin": Origin.MESSAGE}
+    )
+    await whole.client.start_workflow(
+        ChannelWorkflow.run,
+        ChannelInput(channel_id=asked.channel_id),
+        id=channel_workflow_id(asked.channel_id),
+        task_queue=whole.queue,
+        start_signal=ENQUEUE_SIGNAL,
+        start_signal_args=[asked],
+    )
+    await until(lambda: len(whole.worker.model_calls) == 1)
+    await start_reminder(whole.client, reminder, queue=whole.queue)
+    await whole.delivered(reminder)
+    assert await whole.storage.reminders.remove(reminder.id)  # and nobody could tell
+    go_on.set()
+    await whole.ended(reminder)
+    assert whole.discord.texts == ["I have taken it away."]
+    assert [message.kind for message in whole.discord.messages] == [OutgoingKind.TEXT]
+
+
 # The activities alone
 
 
@@ -584,6 +772,27 @@ async def test_an_edit_in_the_meantime_stands(whole):
     assert await in_activity(activities.deliver_reminder, ReminderKey(reminder_id=0)) == (
         ReminderDelivery()
     )
+
+
+@pytest.mark.parametrize("hours", [0, 24])
+async def test_where_tasks_are_switched_off_nothing_is_delivered(whole, hours):
+    """The occurrence is passed over: it does not come late when they are switched on again."""
+    reminder = await whole.add(now() - timedelta(minutes=1), hours=hours)
+    key = ReminderKey(reminder_id=reminder.id, due=reminder.due_at)
+    waiting = invocation(reminder, 0)
+    assert await still_stands(whole.storage, waiting)
+    await whole.storage.configs.change_server(
+        reminder.server_key,
+        lambda config: config.model_copy(update={"tools": ToolsConfig(tasks=False)}),
+    )
+    assert not await still_stands(whole.storage, waiting)
+    activities = ReminderActivities(whole.storage, whole.client, channel_queue=whole.queue)
+    for _ in range(2):
+        assert await in_activity(activities.deliver_reminder, key) == ReminderDelivery()
+        state = await in_activity(activities.load_reminder, key)
+        assert state.due == (reminder.due_at + DAY if hours else None)
+    with pytest.raises(RPCError):  # its channel has heard of nothing
+        await whole.client.get_workflow_handle(channel_workflow_id(reminder.channel_id)).describe()
 
 
 async def test_the_operator_says_how_often_and_how_far_apart(whole):

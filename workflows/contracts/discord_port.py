@@ -29,6 +29,8 @@ class ChannelFacts(Contract):
     parent_id: str | None = None
     """Of a thread its channel, of a channel its category."""
     takes_messages: bool = True
+    is_private: bool = False
+    """Not every member of the server can read it; told by `find_channels`."""
 
 
 class MemberFacts(Contract):

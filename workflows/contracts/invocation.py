@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from pydantic import AwareDatetime
+
 from workflows.contracts.base import Contract
 
 
@@ -43,6 +45,8 @@ class ReminderDue(Contract):
     reminder_id: int
     recipient_id: str | None = None
     """Whom it reminds; None for a task of the persona's own."""
+    due: AwareDatetime | None = None
+    """Of the occurrence; nobody answers once the reminder is due at another time."""
 
 
 class Boomerang(Contract):

@@ -53,6 +53,8 @@ DELIVER_REMINDER = ActivityStub("deliver_reminder", ReminderKey, ReminderDeliver
 """Signals the channel with an `Origin.REMINDER` invocation that answers to this reminder."""
 ADVANCE_REMINDER = ActivityStub("advance_reminder", ReminderKey, ReminderState)
 """The occurrence `due` is over: a one-shot row goes, a recurring one moves on from `due`."""
+REMOVE_REMINDER = ActivityStub("remove_reminder", ReminderKey, ReminderState)
+"""Its workflow was cancelled: the row goes, whenever it was due."""
 
 REMINDER_CHANGED_SIGNAL = "changed"
 """Signal of `ReminderWorkflow`: its row was edited or removed."""

@@ -12,7 +12,7 @@ from typing import Self
 from pydantic import Field, model_validator
 from temporalio.service import RPCError
 
-from activities.reminders.place import find_place
+from activities.reminders.place import find_place, is_said_in_private
 from activities.reminders.recipients import find_recipient
 from activities.reminders.schedule import start_reminder
 from activities.reminders.telling import described, title_of
@@ -109,6 +109,7 @@ async def create_task(
             channel_name=place.name,
             is_dm=context.guild_id is None,
             is_thread=place.is_thread,
+            is_private=is_said_in_private(context) or place.is_private,
             persona_id=context.persona_id,
             user_id=context.user_id,
             user_name=context.user_name,

@@ -6,8 +6,6 @@ around a permission.
 
 from __future__ import annotations
 
-import unicodedata
-
 from pydantic import BaseModel, Field, field_validator
 
 from activities.tools.channels import (
@@ -27,6 +25,7 @@ from activities.tools.resources import ToolResources
 from activities.tools.tool import Answer, Tool, ToolArguments, ToolFailure
 from storage.config import ServerConfig
 from text.graphemes import boundary_at_or_before
+from text.visible import has_visible, strip_invisible
 from workflows.contracts.tools import DISCORD_TOOLS, Situation, ToolContext
 
 MAX_THREAD_NAME = 100
@@ -34,9 +33,6 @@ MAX_THREAD_NAME = 100
 MAX_FIRST_MESSAGE = 2_000
 
 NEEDED = ("create_public_threads", "send_messages_in_threads")
-
-_TURNS_TEXT = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-"""Direction overrides: a name that holds one garbles what stands beside it."""
 
 
 class CreateThreadArguments(ToolArguments):
@@ -74,16 +70,9 @@ class CreatedThread(BaseModel):
 def clean_thread_name(name: str) -> str:
     """`name` on one line, of at most `MAX_THREAD_NAME` code points, never cut within a character;
     empty when nothing of it can be seen."""
-    visible = "".join(
-        " " if unicodedata.category(char) in ("Cc", "Cs", "Zl", "Zp") else char
-        for char in name
-        if char not in _TURNS_TEXT
-    )
-    line = " ".join(visible.split())
+    line = " ".join(strip_invisible(name).split())
     line = line[: boundary_at_or_before(line, 0, MAX_THREAD_NAME)].strip()
-    if all(unicodedata.category(char)[0] in "CMZ" for char in line):
-        return ""
-    return line
+    return line if has_visible(line) else ""
 
 
 async def create_thread(

@@ -1,8 +1,9 @@
 """`fetch_url`: a public web page as Markdown.
 
 The address, each redirect and each byte come from strangers: `http_guard` decides where a
-connection may go, `http_body` how much is read, `page_text` what the bytes mean. Cancelling the
-tool closes its connection at once.
+connection may go, `http_body` how much is read, `page_text` what the bytes mean, and
+`documents.html` has a page read in a process of its own. Cancelling the tool closes its connection
+and ends that process at once.
 """
 
 from __future__ import annotations
@@ -14,9 +15,10 @@ from http import HTTPStatus
 import httpx
 from pydantic import BaseModel, Field, field_validator
 
+from activities.tools.documents import Html, Unreadable, read_html
 from activities.tools.http_body import ACCEPT_ENCODING, Body, UnreadableBody, read_body
 from activities.tools.http_guard import MAX_URL, TargetRefused, host_of, parse_url
-from activities.tools.page_text import is_readable, read_page
+from activities.tools.page_text import HTML, decode, is_readable
 from activities.tools.resources import ToolResources
 from activities.tools.tool import Tool, ToolArguments, ToolFailure
 from storage.config import ServerConfig
@@ -35,8 +37,6 @@ READ_TIMEOUT = 30.0
 """Seconds that a server may stay silent."""
 FETCH_BUDGET = 60.0
 """Seconds for all hops and the whole body: a server that drips is not silent."""
-EXTRACT_BUDGET = 30.0
-"""Seconds for the text of one page; the largest table that fits in `MAX_BODY` took 17."""
 
 _HEADERS = {
     "User-Agent": "Everturn (fetch_url tool)",
@@ -164,20 +164,18 @@ def _content_type(response: httpx.Response) -> tuple[str, str | None]:
 
 
 async def _page(download: _Download, resources: ToolResources) -> FetchedPage:
-    """The text of `download`, found in a thread of its own since it can take seconds."""
+    """The text of `download`: of HTML as Markdown, of all else as it is."""
     body = download.body
-    loop = asyncio.get_running_loop()
-    try:
-        async with asyncio.timeout(EXTRACT_BUDGET):
-            page = await loop.run_in_executor(
-                resources.page_threads,
-                read_page,
-                body.data,
-                download.media_type,
-                download.charset,
-            )
-    except TimeoutError:
-        raise ToolFailure("The page is too complicated to be read.") from None
+    text = await asyncio.get_running_loop().run_in_executor(
+        resources.page_threads, decode, body.data, download.charset
+    )
+    if download.media_type in HTML:
+        try:
+            page = await read_html(text, MAX_TEXT + 1)
+        except Unreadable as error:
+            raise ToolFailure(error.reason) from None
+    else:
+        page = Html(title="", text=text.strip())
     if not page.text:
         raise ToolFailure(f"{host_of(download.url)}: the page holds no readable text.")
     return FetchedPage(

@@ -1,7 +1,8 @@
 """`manage_message`: pin and unpin messages; edit and delete the persona's own.
 
 What a member has written is never edited nor deleted (C132). Pinning changes the channel for all,
-so it takes the permission of the bot and of the member who asked.
+so it takes the permission of the bot and of the member who asked. What the persona has said is
+changed only for a member who could speak there: it is no way around a permission.
 """
 
 from __future__ import annotations
@@ -14,9 +15,11 @@ from activities.context.document import load_document
 from activities.tools.channels import (
     THE_BOT,
     THE_INVOKER,
+    VIEW,
     guild_of,
     own_permissions,
     require,
+    sending_in,
 )
 from activities.tools.messages import MAX_MESSAGE_NAME, message_named
 from activities.tools.resources import ToolResources
@@ -85,6 +88,8 @@ async def manage_message(
     document = await load_document(resources.storage, context)
     if arguments.action in ("pin", "unpin"):
         await _check_pinning(context, resources)
+    else:
+        await _check_speaking(context, resources)
     message = await message_named(arguments.message_id, document, context, resources)
     if arguments.action == "edit":
         return await _edit(message, arguments.content or "", context, resources)
@@ -108,6 +113,15 @@ async def _check_pinning(context: ToolContext, resources: ToolResources) -> None
     for held, who in ((invoker, THE_INVOKER), (own, THE_BOT)):
         if not held.intersection(PINNING):
             require(held, PINNING[:1], who)
+
+
+async def _check_speaking(context: ToolContext, resources: ToolResources) -> None:
+    if context.guild_id is None:
+        return
+    invoker = await resources.discord.permissions(
+        guild_of(context), context.channel_id, context.user_id
+    )
+    require(invoker, (VIEW, sending_in(context.situation.is_thread)), THE_INVOKER)
 
 
 async def _edit(

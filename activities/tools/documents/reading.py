@@ -34,7 +34,7 @@ class DocumentText:
 
 async def read_document(data: bytes, threads: Executor) -> DocumentText:
     """The text of `data`. Raises Unreadable. May be cancelled at any time; `threads` decode text,
-    which takes a second at most."""
+    which takes half a second at most."""
     if kind_of(data) is Kind.TEXT:
         return await asyncio.get_running_loop().run_in_executor(threads, _read_text, data)
     pdf = await read_pdf(data, MAX_TEXT)

@@ -1,7 +1,10 @@
 """Tools of MCP servers, which the operator names in a file.
 
 config.py      the file
-stdio.py  http.py   the two ways to a server, with bounds on what it may send
+stdio.py  http.py   the two ways to a server
+allowance.py   how much it may send
+guard.py       what of it the SDK sees
+schema.py      from the schema of a tool to one that providers take
 server.py      one server: its connection, its rest after a failure, its calls
 offer.py       from what a server lists to tools of ours, or to a reason against it
 content.py     from what a server answers to text

@@ -85,6 +85,9 @@ def read_mcp_servers(path: Path) -> list[McpServerSettings]:
         raise McpConfigError("it is too large")
     try:
         document: Any = json.loads(data)
+    except json.JSONDecodeError as error:
+        # its message is one of a few fixed ones, and quotes nothing
+        raise McpConfigError(f"line {error.lineno}: it is not JSON ({error.msg})") from None
     except (ValueError, RecursionError):
         raise McpConfigError("it is not JSON") from None
     listed = document.get("mcpServers") if isinstance(document, dict) else None

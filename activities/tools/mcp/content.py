@@ -34,7 +34,8 @@ def answer_of(result: CallToolResult) -> McpAnswer:
         parts.append(part)
     text = "\n".join(parts)
     if not text.strip() and result.structured_content is not None:
-        text = clean(json.dumps(result.structured_content, ensure_ascii=False))
+        whole = json.dumps(result.structured_content, ensure_ascii=False)
+        text = clean(whole[: MAX_TEXT + 1])
     return McpAnswer(text=text[:MAX_TEXT], truncated=len(text) > MAX_TEXT)
 
 

@@ -1,8 +1,7 @@
 """From the tools that an MCP server lists to tools of ours.
 
 In: a listed tool, whose name, description and schema are a stranger's. Out: a `Tool` that every
-provider accepts, or the reason why there is none: one bad schema would make a provider refuse the
-whole request, and with it every turn.
+provider accepts, or the reason why there is none.
 
 Arguments are checked as far as that is simple (required, unknown, type and choice of the top
 level). The server checks them all; to run a stranger's patterns here could hang us.
@@ -20,20 +19,17 @@ from mcp_types import Tool as Listed
 from pydantic import BaseModel, ConfigDict, model_validator
 
 from activities.tools.mcp.config import McpServerSettings
+from activities.tools.mcp.schema import Unusable, usable_schema
 from activities.tools.resources import ToolResources
 from activities.tools.results import clean
 from activities.tools.tool import Tool, ToolOutput
 from storage.config import ServerConfig
 from workflows.contracts.tools import Situation, ToolContext
 
-MAX_SCHEMA = 16_000
-"""Characters of a schema as JSON: it is sent with every model call."""
-MAX_DEPTH = 16
 MAX_DESCRIPTION = 1_024
 MAX_NAME = 64
-
-_PROPERTY = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
-"""What the narrowest provider takes as the name of an argument."""
+MAX_LISTED_NAME = 200
+"""Characters of the server's own name of a tool."""
 
 _TYPES: dict[str, type | tuple[type, ...]] = {
     "string": str,
@@ -49,14 +45,6 @@ Call = Callable[[str, dict[str, Any]], Awaitable[ToolOutput]]
 """(the server's own name of the tool, arguments) to its answer. Raises ToolFailure."""
 
 
-class Unusable(Exception):
-    """A listed tool that is not offered. `reason` is for the log."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
-
-
 def tool_name(server: str, name: str) -> str:
     """`mcp_<server>_<tool>` in the letters and the length that every provider takes.
 
@@ -69,12 +57,36 @@ def tool_name(server: str, name: str) -> str:
     return f"{whole[: MAX_NAME - 7]}_{digest}"
 
 
+def listed_tool(tool: Any) -> dict[str, Any]:
+    """What of a tool, as the server lists it, we use. Raises Unusable."""
+    if not isinstance(tool, dict):
+        raise Unusable("it is not an object")
+    name = tool.get("name")
+    if not isinstance(name, str) or not 0 < len(name) <= MAX_LISTED_NAME:
+        raise Unusable("it has no usable name")
+    words = next((tool[key] for key in ("description", "title") if _is_said(tool.get(key))), "")
+    description = " ".join(clean(words[: 4 * MAX_DESCRIPTION]).split())
+    return {
+        "name": name,
+        "description": description[:MAX_DESCRIPTION],
+        "inputSchema": usable_schema(tool.get("inputSchema")),
+    }
+
+
+def _is_said(words: Any) -> bool:
+    return isinstance(words, str) and bool(words.strip())
+
+
+def declared_size(tool: Listed) -> int:
+    """Characters that a model is sent for `tool`."""
+    schema = json.dumps(tool.input_schema, ensure_ascii=False)
+    return len(schema) + len(tool.description or "") + MAX_NAME
+
+
 def offered_tool(
     server: McpServerSettings, listed: Listed, call: Call, is_up: Callable[[], bool]
 ) -> Tool[Any]:
-    """Raises Unusable."""
-    schema = usable_schema(listed.input_schema)
-    description = " ".join(clean(listed.description or listed.title or "").split())
+    """`listed` is as `listed_tool` has made it."""
     wire_name = listed.name
 
     async def run(
@@ -88,66 +100,13 @@ def offered_tool(
     name = tool_name(server.name, listed.name)
     return Tool(
         name=name,
-        description=description[:MAX_DESCRIPTION] or f"A tool of the server {server.name}.",
-        arguments=arguments_model(schema),
+        description=listed.description or f"A tool of the server {server.name}.",
+        arguments=arguments_model(listed.input_schema),
         run=run,
         is_available_for_context=allowed,
         deliberate_target="search" if server.role else None,
         deliberate_triggers=(_trigger(server.name),),
     )
-
-
-def usable_schema(schema: Any) -> dict[str, Any]:
-    """`schema` as providers take it. Raises Unusable."""
-    if not isinstance(schema, dict) or schema.get("type", "object") != "object":
-        raise Unusable("its schema is not that of an object")
-    try:
-        text = json.dumps(schema, allow_nan=False)
-    except (ValueError, TypeError, RecursionError):
-        raise Unusable("its schema is not JSON") from None
-    if len(text) > MAX_SCHEMA:
-        raise Unusable("its schema is too large")
-    # A copy. Combinations at the top only narrow what the properties say, and providers refuse
-    # them there; `$schema` and the like tell a model nothing.
-    unwanted = {"$schema", "$id", "title", "oneOf", "anyOf", "allOf", "not", "if", "then", "else"}
-    usable = {key: value for key, value in json.loads(text).items() if key not in unwanted}
-    properties = usable.setdefault("properties", {})
-    if not isinstance(properties, dict) or not all(map(_PROPERTY.fullmatch, properties)):
-        raise Unusable("its arguments have names that providers refuse")
-    if not all(isinstance(value, dict | bool) for value in properties.values()):
-        raise Unusable("its schema is malformed")
-    required = usable.get("required", [])
-    if not isinstance(required, list) or not all(name in properties for name in required):
-        raise Unusable("it requires arguments that it does not have")
-    _check(usable, MAX_DEPTH)
-    _check_meta(usable)
-    usable["type"] = "object"
-    return usable
-
-
-def _check(value: Any, depth: int) -> None:
-    if depth == 0:
-        raise Unusable("its schema is nested too deep")
-    if isinstance(value, dict):
-        reference = value.get("$ref")
-        if isinstance(reference, str) and not reference.startswith("#"):
-            raise Unusable("its schema refers to another document")
-        for item in value.values():
-            _check(item, depth - 1)
-    elif isinstance(value, list):
-        for item in value:
-            _check(item, depth - 1)
-
-
-def _check_meta(schema: dict[str, Any]) -> None:
-    from jsonschema import Draft202012Validator, SchemaError
-
-    try:
-        Draft202012Validator.check_schema(schema)
-    except SchemaError:
-        raise Unusable("its schema is malformed") from None
-    except Exception:
-        raise Unusable("its schema could not be checked") from None
 
 
 class McpArguments(BaseModel):

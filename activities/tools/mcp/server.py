@@ -14,7 +14,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from typing import Any
 
 import structlog
@@ -31,13 +31,15 @@ from mcp_types import (
 from mcp_types import Tool as Listed
 from pydantic import TypeAdapter
 
+from activities.tools.mcp.allowance import Allowance
 from activities.tools.mcp.config import McpServerSettings
 from activities.tools.mcp.content import answer_of
+from activities.tools.mcp.guard import MAX_TOOLS, guarded
 from activities.tools.mcp.http import http_transport
-from activities.tools.mcp.offer import Unusable, offered_tool
+from activities.tools.mcp.offer import declared_size, offered_tool
 from activities.tools.mcp.stdio import stdio_transport
 from activities.tools.results import clean
-from activities.tools.tool import Tool, ToolDefinitionError, ToolFailure, ToolOutput
+from activities.tools.tool import Tool, ToolFailure, ToolOutput
 
 REST = 300.0
 """Seconds after a failure (GUILD_MCP_FAILURE_COOLDOWN_MS)."""
@@ -48,9 +50,17 @@ CONNECT_TIMEOUT = 30.0
 PROBE_TIMEOUT = 5.0
 """Seconds for a server to show that it is still there."""
 
-MAX_TOOLS = 64
 MAX_PAGES = 10
-"""Of one server: each tool is sent with every model call."""
+"""Of one list."""
+
+MAX_DECLARED = 64_000
+"""Characters of all declarations of a server together: they are sent with every model call."""
+
+MAX_LEFT_OUT = 64
+"""Tools that are said to be left out while a connection lasts."""
+
+MAX_REASON = 4_000
+"""Characters of why a call failed, as the server says it."""
 
 LIST_PAUSE = 5.0
 """Seconds between two listings that a server asks for."""
@@ -63,7 +73,8 @@ Offer = Callable[[Sequence[Tool[Any]]], object]
 
 
 class McpServer:
-    """`offer` is told of its tools, whenever they change."""
+    """`offer` is told of its tools, whenever they change. `room` says how many characters its
+    declarations may have beside those of other servers."""
 
     def __init__(
         self,
@@ -72,12 +83,19 @@ class McpServer:
         rest: float = REST,
         connect_timeout: float = CONNECT_TIMEOUT,
         probe_timeout: float = PROBE_TIMEOUT,
+        room: Callable[[], int] = lambda: MAX_DECLARED,
     ) -> None:
         self.settings = settings
         self._offer = offer
         self._rest = rest
         self._connect_timeout = connect_timeout
         self._probe_timeout = probe_timeout
+        self._room = room
+        self.declared = 0
+        """Characters of what is declared of it just now."""
+        self._made: dict[str, Tool[Any]] = {}
+        """What was last offered, by what was listed: a list that only repeats costs nothing."""
+        self._left_out = 0
         self._client: Client | None = None
         self._said = ""
         """The last line that a child wrote to stderr."""
@@ -141,7 +159,8 @@ class McpServer:
             raise ToolFailure(f"The server {label} gave no usable answer.") from None
         answer = answer_of(result)
         if result.is_error:
-            raise ToolFailure(answer.text.strip() or "The tool failed without a reason.")
+            reason = answer.text.strip()[:MAX_REASON]
+            raise ToolFailure(reason or "The tool failed without a reason.")
         return answer if answer.truncated else answer.text
 
     async def _until_ended(self, request: Any) -> Any:
@@ -161,6 +180,7 @@ class McpServer:
     async def _connected(self) -> None:
         """Connect, and stay as long as the connection lasts."""
         self._said = ""
+        self._left_out = 0
         for event in (self._ended, self._doubtful, self._changed):
             event.clear()
         async with AsyncExitStack() as stack:
@@ -176,28 +196,39 @@ class McpServer:
                 listed = await _listed(client)
             stack.callback(self._disconnected)
             self._client = client
-            self._publish(listed)
+            await self._publish(listed)
+            self._log.info("mcp server connected", tools=len(self._made))
             await self._stay(client)
 
     async def _stay(self, client: Client) -> None:
         listed_at = time.monotonic()
         while True:
             await _first(self._ended, self._doubtful, self._changed)
+            if self._changed.is_set():
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(listed_at + LIST_PAUSE - time.monotonic()):
+                        await self._ended.wait()
             if self._ended.is_set():
                 raise ConnectionError("the connection ended")
             self._doubtful.clear()
-            if self._changed.is_set():
-                await asyncio.sleep(max(0.0, listed_at + LIST_PAUSE - time.monotonic()))
-                self._changed.clear()
+            self._changed.clear()
             async with asyncio.timeout(self._probe_timeout):
                 listed = await _listed(client)
             listed_at = time.monotonic()
-            self._publish(listed)
+            await self._publish(listed)
 
     def _transport(self) -> Any:
+        allowance, end = Allowance(), self._ended.set
         if self.settings.command is not None:
-            return stdio_transport(self.settings, self._ended.set, self._hear)
-        return http_transport(self.settings)
+            transport = stdio_transport(self.settings, end, self._hear, allowance)
+        else:
+            transport = http_transport(self.settings, end, allowance)
+        return guarded(transport, self.settings.name, allowance, end, self._leave_out)
+
+    def _leave_out(self, name: str, reason: str) -> None:
+        self._left_out += 1
+        if self._left_out <= MAX_LEFT_OUT:
+            self._log.warning("mcp tool left out", tool=clean(name)[:64], reason=reason)
 
     def _hear(self, said: str) -> None:
         self._said = said
@@ -206,17 +237,25 @@ class McpServer:
         if isinstance(message, ToolListChangedNotification):
             self._changed.set()
 
-    def _publish(self, listed: Sequence[Listed]) -> None:
-        tools: list[Tool[Any]] = []
+    async def _publish(self, listed: Sequence[Listed]) -> None:
+        made: dict[str, Tool[Any]] = {}
+        before, used = self.declared, 0
         for item in listed:
-            try:
-                tools.append(offered_tool(self.settings, item, self.call, lambda: self.is_up))
-            except (Unusable, ToolDefinitionError) as error:
-                self._log.warning(
-                    "mcp tool left out", tool=clean(item.name)[:64], reason=str(error)
-                )
-        self._offer(tools)
-        self._log.info("mcp server connected", tools=len(tools))
+            await asyncio.sleep(0)  # to make one takes a millisecond
+            size = declared_size(item)
+            if used + size > min(MAX_DECLARED, self._room()):
+                self._leave_out(item.name, "the declarations are too large together")
+                continue
+            used += size
+            self.declared = max(before, used)  # other servers count at the same time
+            key = item.model_dump_json()
+            made[key] = self._made.get(key) or offered_tool(
+                self.settings, item, self.call, lambda: self.is_up
+            )
+        self.declared = used
+        if made.keys() != self._made.keys():
+            self._made = made
+            self._offer(list(made.values()))
 
     def _disconnected(self) -> None:
         self._client = None

@@ -7,7 +7,7 @@ In: the servers of the file, and the registry. It changes the registry's groups,
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from activities.tools.mcp.config import McpRole, McpServerSettings
@@ -18,6 +18,9 @@ from runtime.logs import register_secret
 
 REPLACED = {McpRole.URL_FETCHER: ("fetch_url",)}
 """What is not offered while a server of this role is (behaviour 16)."""
+
+MAX_DECLARED = 128_000
+"""Characters of the declarations of all servers together; who comes first has them."""
 
 
 class McpServers:
@@ -30,7 +33,8 @@ class McpServers:
     ) -> None:
         self._registry = registry
         self.servers = [
-            McpServer(server, self._offer_of(server), rest, **timeouts) for server in settings
+            McpServer(server, self._offer_of(server), rest, room=self._room_of(server), **timeouts)
+            for server in settings
         ]
         for server in settings:
             for secret in server.secrets():
@@ -48,6 +52,13 @@ class McpServers:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _room_of(self, settings: McpServerSettings) -> Callable[[], int]:
+        def room() -> int:
+            others = (server for server in self.servers if server.settings is not settings)
+            return MAX_DECLARED - sum(server.declared for server in others)
+
+        return room
 
     def _offer_of(self, server: McpServerSettings) -> Any:
         replaces = REPLACED.get(server.role, ()) if server.role else ()

@@ -1,9 +1,9 @@
 """An MCP server as a child process: one JSON message a line, in both directions.
 
-Our own and not the SDK's, for two bounds that it lacks. A line longer than `MAX_MESSAGE` ends the
-connection, so that a server without line ends does not fill our memory. And the child does not
-outlive us: it is told to end, then made to, and where the kernel can do it (Linux) it dies with a
-worker that is killed.
+Our own and not the SDK's, for bounds that it lacks. A line longer than `MAX_MESSAGE`, or more than
+`Allowance` permits, ends the connection, so that a server neither fills our memory nor takes all
+our time. And the child does not outlive us: it is told to end, then made to, and where the kernel
+can do it (Linux) it dies with a worker that is killed.
 
 The child sees a few harmless variables of our environment and those that the file gives it; our
 own settings, with their secrets, it does not.
@@ -25,6 +25,7 @@ from mcp.client.stdio import get_default_environment
 from mcp.shared.message import SessionMessage
 from mcp_types import jsonrpc_message_adapter
 
+from activities.tools.mcp.allowance import Allowance
 from activities.tools.mcp.config import McpServerSettings
 
 MAX_MESSAGE = 4_000_000
@@ -35,6 +36,9 @@ LEAVE_TIMEOUT = 1.0
 
 MAX_SAID = 500
 """Bytes kept of what the child last wrote to stderr, for the operator."""
+
+LISTEN_PAUSE = 0.05
+"""Seconds between two looks at stderr, of 64 kB each; a child that writes more has to wait."""
 
 _DIE_WITH_US = """
 import ctypes, os, signal, sys
@@ -54,7 +58,10 @@ Streams = tuple[
 
 @asynccontextmanager
 async def stdio_transport(
-    server: McpServerSettings, on_end: Callable[[], None], on_said: Callable[[str], None]
+    server: McpServerSettings,
+    on_end: Callable[[], None],
+    on_said: Callable[[str], None],
+    allowance: Allowance,
 ) -> AsyncGenerator[Streams, None]:
     """Start the child; `on_end` is called once it answers nothing more, `on_said` with the last
     line that it wrote to stderr. Raises OSError."""
@@ -69,9 +76,13 @@ async def stdio_transport(
         async with to_session:
             try:
                 while line := await stdout.readline():
+                    if not allowance.permits(line):
+                        raise ValueError
                     if line.strip():
                         await to_session.send(_parsed(line))
-            except ValueError:  # longer than the limit
+                    else:
+                        await asyncio.sleep(0)
+            except ValueError:  # longer than the limit, or more than is permitted
                 log.warning("mcp server sent too much at once", server=server.name)
             except (anyio.ClosedResourceError, anyio.BrokenResourceError, OSError):
                 pass  # the session has closed, or the child's end of the pipe
@@ -90,10 +101,11 @@ async def stdio_transport(
     said = bytearray()
 
     async def listen(stderr: asyncio.StreamReader) -> None:
-        while chunk := await stderr.read(4096):
-            said.extend(chunk)
+        while chunk := await stderr.read(64 * 1024):
+            said.extend(chunk[-MAX_SAID:])
             del said[:-MAX_SAID]
             on_said("".join(said.decode(errors="replace").strip().splitlines()[-1:]))
+            await asyncio.sleep(LISTEN_PAUSE)
 
     tasks = [
         asyncio.create_task(read(process.stdout)),

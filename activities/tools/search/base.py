@@ -75,18 +75,21 @@ async def ask_json(
     headers: Mapping[str, str] | None = None,
 ) -> Any:
     """The JSON that a GET of `url` answers. Redirects are not followed. Raises SearchFailed."""
-    request = http.build_request(
-        "GET",
-        url,
-        params=dict(params),
-        headers={
-            "Accept": "application/json",
-            "Accept-Encoding": ACCEPT_ENCODING,
-            "User-Agent": "Everturn (web_search tool)",
-            **(headers or {}),
-        },
-        timeout=httpx.Timeout(READ_TIMEOUT, connect=CONNECT_TIMEOUT, pool=CONNECT_TIMEOUT),
-    )
+    try:
+        request = http.build_request(
+            "GET",
+            url,
+            params=dict(params),
+            headers={
+                "Accept": "application/json",
+                "Accept-Encoding": ACCEPT_ENCODING,
+                "User-Agent": "Everturn (web_search tool)",
+                **(headers or {}),
+            },
+            timeout=httpx.Timeout(READ_TIMEOUT, connect=CONNECT_TIMEOUT, pool=CONNECT_TIMEOUT),
+        )
+    except (httpx.InvalidURL, ValueError, TypeError):
+        raise SearchFailed("what is set for it makes no request") from None
     try:
         response = await http.send(request, stream=True)
         try:

@@ -16,6 +16,7 @@ from activities.tools.search.base import Category, Engine, Found, SearchFailed
 from activities.tools.search.brave import BraveSearch
 from activities.tools.search.duckduckgo import DuckDuckGoSearch
 from activities.tools.search.searxng import SearxngSearch
+from runtime.logs import brief
 
 ENGINE_BUDGET = 30.0
 """Seconds for one engine, whatever it does: a server that drips is not silent."""
@@ -77,7 +78,7 @@ class WebSearch:
                 log.warning("search engine failed", engine=engine.name, reason="it took too long")
                 continue
             except SearchFailed as error:
-                log.warning("search engine failed", engine=engine.name, reason=error.reason)
+                log.warning("search engine failed", engine=engine.name, reason=brief(error.reason))
                 continue
             if results:
                 return engine.name, results

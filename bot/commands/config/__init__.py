@@ -1,6 +1,7 @@
 """`/config` and `/personal`: the settings of a server, and of a member (behaviour 8, 17).
 
 `changes`   what a setting becomes, and what it may not become
+`named`     which command sets which setting
 `shown`     settings as text
 `zones`     names of time zones
 `desk`      read, change and suggest: between Discord and the store

@@ -6,14 +6,16 @@ is asked for, the result is valid: it has been through the models' own rules.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import unicodedata
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-import regex
 from pydantic import ValidationError
 
+from bot.commands.config.named import command_of
 from storage.config import ServerConfig, UserConfig
 from storage.config.models import StmCategory
+from text.patterns import PatternRefused, compile_pattern
 
 Config = TypeVar("Config", ServerConfig, UserConfig)
 
@@ -39,6 +41,7 @@ MAX_PHRASES = 16
 MAX_PHRASE = 40
 MAX_BLOCKED = 100
 """Channels and categories; more than a server has categories."""
+MAX_NAMESAKES = 10
 ALWAYS = "^"
 
 
@@ -56,16 +59,34 @@ def changed(config: Config, path: Sequence[str], value: Any) -> Config:
     try:
         return type(config).model_validate(data)
     except ValidationError as error:
-        reason = error.errors(include_url=False)[0]["msg"]
-        name = path[-1].replace("_", " ")
-        raise Refused(f"Not changed: {name}: {reason[:1].lower()}{reason[1:]}.") from None
+        raise Refused(
+            f"Not changed: `/{command_of(type(config), path)}` takes {_taken(error)}."
+        ) from None
+
+
+def _taken(error: ValidationError) -> str:
+    """What a setting takes, by the rule that was broken."""
+    broken = error.errors(include_url=False, include_input=False)[0]
+    context = broken.get("ctx", {})
+    match broken["type"]:
+        case "less_than_equal":
+            return f"at most {context['le']}"
+        case "greater_than_equal":
+            return f"at least {context['ge']}"
+        case "int_parsing" | "int_type" | "int_from_float":
+            return "a whole number"
+        case "enum" | "literal_error":
+            return str(context["expected"]).replace("'", "")
+        case _:
+            return "only what the command offers"
 
 
 # deliberate tool mode: the server's own triggers
 
 
 def cleaned(phrase: str) -> str:
-    """A trigger as it is kept. Raises Refused."""
+    """A trigger as it is kept. Compiles an expression to see whether it can be, so this is done
+    before the settings are opened. Raises Refused."""
     text = " ".join(phrase.split())
     if not text:
         raise Refused("A trigger needs at least one character.")
@@ -80,14 +101,13 @@ def cleaned(phrase: str) -> str:
 
 def _check_pattern(source: str) -> None:
     try:
-        regex.compile(source, regex.IGNORECASE)
-    except (regex.error, RecursionError, MemoryError, OverflowError) as error:
-        reason = " ".join(str(error).split())[:100]
-        raise Refused(f"That regular expression is not valid: {reason}.") from None
+        compile_pattern(source)
+    except PatternRefused as refused:
+        raise Refused(f"That regular expression cannot be a trigger: {refused}.") from None
 
 
-def with_trigger(config: ServerConfig, target: str, phrase: str) -> ServerConfig:
-    text = cleaned(phrase)
+def with_trigger(config: ServerConfig, target: str, text: str) -> ServerConfig:
+    """`text`: as `cleaned` gives it."""
     phrases = _phrases(config, target)
     if _same(text, phrases) is not None:
         raise Refused("That trigger is there already.")
@@ -167,11 +187,24 @@ def with_blocked(config: ServerConfig, channel_id: str) -> ServerConfig:
     return changed(config, ("cross_channel", "blocked_channel_ids"), [*blocked, channel_id])
 
 
-def without_blocked(config: ServerConfig, given: str) -> ServerConfig:
-    """`given`: an id or a mention; the channel itself may be gone."""
-    channel_id = given.strip().removeprefix("<#").removesuffix(">")
+def without_blocked(
+    config: ServerConfig, given: str, name_of: Callable[[str], str | None]
+) -> ServerConfig:
+    """`given`: an id, a mention, or a name with or without its `#`. `name_of` knows the channels
+    that there still are by their ids."""
     blocked = config.cross_channel.blocked_channel_ids
-    if channel_id not in blocked:
+    found = [given.strip().removeprefix("<#").removesuffix(">")]
+    if found[0] not in blocked:
+        name = _channel_name(given)
+        found = [other for other in blocked if name and _channel_name(name_of(other)) == name]
+    if not found:
         raise Refused("That channel is not blocked; `/config show` shows those that are.")
-    kept = [other for other in blocked if other != channel_id]
+    if len(found) > 1:
+        those = ", ".join(f"<#{channel_id}> ({channel_id})" for channel_id in found[:MAX_NAMESAKES])
+        raise Refused(f"Several that are blocked have that name, give the id of one: {those}.")
+    kept = [other for other in blocked if other != found[0]]
     return changed(config, ("cross_channel", "blocked_channel_ids"), kept)
+
+
+def _channel_name(name: str | None) -> str:
+    return unicodedata.normalize("NFKC", name or "").strip().removeprefix("#").strip().casefold()

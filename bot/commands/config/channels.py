@@ -73,11 +73,11 @@ class CrossChannelCommands(app_commands.Group):
         )
 
     @app_commands.command(description="Allow a channel again")
-    @app_commands.describe(channel="A blocked one")
+    @app_commands.describe(channel="A blocked one: its name, mention or id")
     async def unblock(self, calling: Calling, channel: str) -> None:
         await self._desk.change(
             calling,
-            lambda config: without_blocked(config, channel),
+            lambda config: without_blocked(config, channel, lambda id_: _name_of(calling, id_)),
             "The channel is allowed again.",
             only_in_a_server=True,
         )
@@ -85,13 +85,17 @@ class CrossChannelCommands(app_commands.Group):
     @unblock.autocomplete("channel")
     async def _blocked(self, calling: Calling, typed: str) -> list[app_commands.Choice[str]]:
         def named(channel_id: str) -> str:
-            channel = (
-                calling.guild.get_channel_or_thread(int(channel_id)) if calling.guild else None
-            )
-            return f"#{channel.name}" if channel is not None else channel_id
+            name = _name_of(calling, channel_id)
+            return channel_id if name is None else f"#{name}"
 
         return await self._desk.suggest(
             calling,
             typed,
             lambda config: [(named(c), c) for c in config.cross_channel.blocked_channel_ids],
         )
+
+
+def _name_of(calling: Calling, channel_id: str) -> str | None:
+    """None for a channel that is gone, or that the bot does not see."""
+    channel = calling.guild.get_channel_or_thread(int(channel_id)) if calling.guild else None
+    return None if channel is None else channel.name

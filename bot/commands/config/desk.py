@@ -26,6 +26,7 @@ from workflows.contracts.base import server_key
 log = structlog.get_logger(__name__)
 
 Calling = discord.Interaction[Any]
+Change = Callable[[ServerConfig], ServerConfig]
 
 ONLY_IN_A_SERVER = "There is nothing to set here: this is for servers."
 SUGGEST_WITHIN = 1.0
@@ -41,9 +42,7 @@ class ConfigStore(Protocol):
 
     async def server(self, server_key: str) -> ServerConfig: ...
     async def user(self, user_id: str) -> UserConfig: ...
-    async def change_server(
-        self, server_key: str, change: Callable[[ServerConfig], ServerConfig]
-    ) -> ServerConfig: ...
+    async def change_server(self, server_key: str, change: Change) -> ServerConfig: ...
     async def change_user(
         self, user_id: str, change: Callable[[UserConfig], UserConfig]
     ) -> UserConfig: ...
@@ -63,7 +62,7 @@ class Desk:
     async def change(
         self,
         calling: Calling,
-        change: Callable[[ServerConfig], ServerConfig],
+        change: Change,
         told: str,
         *,
         only_in_a_server: bool = False,
@@ -73,14 +72,31 @@ class Desk:
         async def work() -> Answer:
             if only_in_a_server and calling.guild_id is None:
                 return ONLY_IN_A_SERVER
-            key = _key(calling)
-            try:
-                self._remember(key, await self._store.change_server(key, change))
-            except Refused as refused:
-                return str(refused)
-            return told
+            return await self._changed(_key(calling), change, told)
 
         await answer_privately(calling, Needs.MANAGE, _name(calling), work)
+
+    async def change_prepared(
+        self, calling: Calling, prepare: Callable[[], Change], told: str
+    ) -> None:
+        """As `change`, for one that takes work to make. `prepare` does it in a thread, for those
+        who may change settings only, and before the store holds anybody up; it raises Refused."""
+
+        async def work() -> Answer:
+            try:
+                change = await asyncio.to_thread(prepare)
+            except Refused as refused:
+                return str(refused)
+            return await self._changed(_key(calling), change, told)
+
+        await answer_privately(calling, Needs.MANAGE, _name(calling), work)
+
+    async def _changed(self, key: str, change: Change, told: str) -> str:
+        try:
+            self._remember(key, await self._store.change_server(key, change))
+        except Refused as refused:
+            return str(refused)
+        return told
 
     async def show_own(self, calling: Calling, view: Callable[[UserConfig], Answer]) -> None:
         async def work() -> Answer:

@@ -1,13 +1,15 @@
-"""`/config memory …`: short-term memory (behaviour 7.1)."""
+"""`/config memory …`: short-term memory (behaviour 7.1). Descriptions say what its words mean:
+cadence, mode, nudge and block depth."""
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 from discord import app_commands
 
 from bot.commands.config.changes import changed, with_category, without_category
 from bot.commands.config.desk import Calling, Desk
+from bot.commands.config.named import SHOWN_MODES, before_the_end, turns
 from bot.commands.config.triggers import OnOff
 
 Cadence = app_commands.Range[int, 1, 100]
@@ -29,16 +31,20 @@ class MemoryCommands(app_commands.Group):
     async def short_term(self, calling: Calling, state: OnOff) -> None:
         await self._set(calling, "enabled", state == "on", f"Short-term memory is {state}.")
 
-    @app_commands.command(description="After how many turns it is brought up to date")
-    @app_commands.describe(turns="1 to 100")
-    async def cadence(self, calling: Calling, turns: Cadence) -> None:
-        told = f"A persona is asked for an update after {turns} turns without one."
-        await self._set(calling, "refresh_cadence", turns, told)
+    @app_commands.command(description="How often a persona sums a conversation up anew")
+    @app_commands.describe(count="After so many turns without a summary, 1 to 100")
+    @app_commands.rename(count="turns")
+    async def cadence(self, calling: Calling, count: Cadence) -> None:
+        told = f"A persona is asked for a new summary after {turns(count)} without one."
+        await self._set(calling, "refresh_cadence", count, told)
 
-    @app_commands.command(description="What is shown of other channels")
-    @app_commands.describe(mode="With entries, or summaries instead of them")
-    async def mode(self, calling: Calling, mode: Literal["crude_summary", "supersede"]) -> None:
-        told = f"Other channels are shown as: {mode.replace('_', ' ')}."
+    @app_commands.command(description="What a channel is shown of what was said in others")
+    @app_commands.describe(mode="Newest messages as well, or only the summary where there is one")
+    @app_commands.choices(
+        mode=[app_commands.Choice(name=name, value=value) for value, name in SHOWN_MODES.items()]
+    )
+    async def mode(self, calling: Calling, mode: str) -> None:
+        told = f"Of other channels is shown: {SHOWN_MODES.get(mode)}."
         await self._set(calling, "mode", mode, told)
 
     @app_commands.command(name="private-channels", description="Show private channels in others")
@@ -53,17 +59,23 @@ class MemoryCommands(app_commands.Group):
         told = f"Short-term memory from other servers is {state}; each member chooses as well."
         await self._set(calling, "other_servers", state == "on", told)
 
-    @app_commands.command(name="nudge-depth", description="Where it is asked for an update")
-    @app_commands.describe(turns="Turns from the end")
-    async def nudge_depth(self, calling: Calling, turns: Depth) -> None:
-        told = f"A persona is asked for an update {turns} turns before the end."
-        await self._set(calling, "nudge_depth", turns, told)
+    @app_commands.command(
+        name="nudge-depth", description="Where in the prompt a persona is asked for its new summary"
+    )
+    @app_commands.describe(count="So many turns before the end of the conversation")
+    @app_commands.rename(count="turns")
+    async def nudge_depth(self, calling: Calling, count: Depth) -> None:
+        told = f"A persona is asked for a new summary {before_the_end(count)}."
+        await self._set(calling, "nudge_depth", count, told)
 
-    @app_commands.command(name="block-depth", description="Where the memories stand")
-    @app_commands.describe(turns="Turns from the end; -1: at the top")
-    async def block_depth(self, calling: Calling, turns: BlockDepth) -> None:
-        where = "at the top" if turns < 0 else f"{turns} turns before the end"
-        await self._set(calling, "block_depth", turns, f"The memories stand {where}.")
+    @app_commands.command(
+        name="block-depth", description="Where in the prompt the short-term memories stand"
+    )
+    @app_commands.describe(count="So many turns before the end of the conversation; -1: at its top")
+    @app_commands.rename(count="turns")
+    async def block_depth(self, calling: Calling, count: BlockDepth) -> None:
+        told = f"The short-term memories stand {before_the_end(count)}."
+        await self._set(calling, "block_depth", count, told)
 
     @app_commands.command(description="Add a category, or describe one anew")
     @app_commands.describe(name="Letters, digits and _", description="What belongs there")

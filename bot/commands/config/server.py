@@ -67,9 +67,9 @@ class ConfigCommands(app_commands.Group):
 
 
 def with_ability(config: ServerConfig, name: str, on: bool) -> ServerConfig:
-    """Raises Refused for an ability that there is not."""
+    """`name`: of the setting, as the command sends it. Raises Refused for one there is not."""
     if name not in abilities():
-        raise Refused(f"There is no such ability; there are: {', '.join(abilities())}.")
+        raise Refused(f"There is no such ability; there are: {', '.join(abilities().values())}.")
     return changed(config, ("tools", name), on)
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 import discord
 from discord.utils import escape_markdown
 
+from bot.commands.config.named import SHOWN_MODES, before_the_end, command_of, turns
 from storage.config import ServerConfig, UserConfig
 from storage.config.models import ToolsConfig
 
@@ -50,25 +51,33 @@ def _server_sections(config: ServerConfig) -> Iterable[tuple[str, list[str]]]:
     deliberate = config.deliberate
     triggers = sum(len(phrases) for phrases in deliberate.triggers.values())
     yield (
-        "Deliberate tool mode \u2014 /config deliberate, /config trigger",
+        "Deliberate tool mode",
         [
-            f"mode: {on_off(deliberate.enabled)}",
-            f"turns: {deliberate.context_turns}",
-            f"triggers of your own: {triggers or 'none'}",
+            _line("deliberate", "enabled", shown=on_off(deliberate.enabled)),
+            _line(
+                "deliberate",
+                "context_turns",
+                shown=f"a tool stays offered for {turns(deliberate.context_turns)}",
+            ),
+            _line("deliberate", "triggers", shown=f"{triggers or 'none'} of your own"),
         ],
     )
     stm = config.memory.short_term
+    private = "shown in others" if stm.show_private_channels else "kept apart"
+    values = {
+        "enabled": on_off(stm.enabled),
+        "refresh_cadence": f"a new summary after {turns(stm.refresh_cadence)}",
+        "mode": f"of other channels, {SHOWN_MODES[stm.mode.value]}",
+        "show_private_channels": f"private channels are {private}",
+        "other_servers": on_off(stm.other_servers),
+        "nudge_depth": f"asked for it {before_the_end(stm.nudge_depth)}",
+        "block_depth": f"memories stand {before_the_end(stm.block_depth)}",
+        "categories": "" if stm.categories else "none",
+    }
     yield (
-        "Short-term memory \u2014 /config memory",
+        "Short-term memory",
         [
-            f"short-term: {on_off(stm.enabled)}",
-            f"cadence: {stm.refresh_cadence} turns",
-            f"other channels: {stm.mode.value.replace('_', ' ')}",
-            f"private channels: {'shown in others' if stm.show_private_channels else 'kept apart'}",
-            f"other servers: {on_off(stm.other_servers)}",
-            f"depth of the reminder to update: {stm.nudge_depth}",
-            f"depth of the memories: {'top' if stm.block_depth < 0 else stm.block_depth}",
-            f"categories: {'none' if not stm.categories else ''}".rstrip(),
+            *[_line("memory", "short_term", name, shown=shown) for name, shown in values.items()],
             *[
                 f"- {category.slug}: {escape_markdown(category.description)}"
                 for category in stm.categories
@@ -77,18 +86,30 @@ def _server_sections(config: ServerConfig) -> Iterable[tuple[str, list[str]]]:
     )
     log_channel = config.notices.thought_log_channel_id
     yield (
-        "Notices \u2014 /config notices",
+        "Notices",
         [
-            f"style: {config.notices.tool_notices}",
-            f"log channel: {f'<#{log_channel}>' if log_channel else 'none'}",
+            _line("notices", "tool_notices", shown=config.notices.tool_notices),
+            _line(
+                "notices",
+                "thought_log_channel_id",
+                shown=f"<#{log_channel}>" if log_channel else "none",
+            ),
         ],
     )
     blocked = config.cross_channel.blocked_channel_ids
     yield (
-        "Where personas are not sent \u2014 /config cross-channel",
-        [f"<#{channel_id}>" for channel_id in blocked] or ["nowhere is blocked"],
+        "Where personas are not sent",
+        [
+            _line("cross_channel", "blocked_channel_ids", shown="" if blocked else "nowhere"),
+            *[f"<#{channel_id}>" for channel_id in blocked],
+        ],
     )
-    yield "Time zone \u2014 /config timezone", [config.timezone]
+    yield "Time zone", [_line("timezone", shown=config.timezone)]
+
+
+def _line(*path: str, shown: str) -> str:
+    """A setting: the command that sets it, and what it is."""
+    return f"`/{command_of(ServerConfig, path)}`: {shown}".rstrip()
 
 
 def show_triggers(config: ServerConfig, target: str | None) -> discord.Embed:
@@ -104,13 +125,15 @@ def show_triggers(config: ServerConfig, target: str | None) -> discord.Embed:
 
 def show_user(config: UserConfig) -> discord.Embed:
     card = discord.Embed(title="Your own settings")
-    lines = [
-        f"deliberate tool mode: {config.deliberate.value}",
-        f"privacy: {config.privacy.value}",
-        f"time zone: {config.timezone or 'that of the server'}",
-        f"short-term memory from other servers: {on_off(config.short_term_from_other_servers)}",
-    ]
-    card.description = "\n".join(lines)
+    values = {
+        "deliberate": config.deliberate.value,
+        "privacy": config.privacy.value,
+        "timezone": config.timezone or "that of the server",
+        "short_term_from_other_servers": on_off(config.short_term_from_other_servers),
+    }
+    card.description = "\n".join(
+        f"`/{command_of(UserConfig, [name])}`: {shown}" for name, shown in values.items()
+    )
     return card
 
 

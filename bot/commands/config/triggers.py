@@ -10,10 +10,12 @@ from bot.commands.config.changes import (
     MAX_PHRASE,
     TARGETS,
     changed,
+    cleaned,
     with_trigger,
     without_trigger,
 )
-from bot.commands.config.desk import Calling, Desk
+from bot.commands.config.desk import Calling, Change, Desk
+from bot.commands.config.named import turns
 from bot.commands.config.shown import show_triggers
 
 OnOff = Literal["on", "off"]
@@ -38,13 +40,15 @@ class DeliberateCommands(app_commands.Group):
             f"Deliberate tool mode is {state}.",
         )
 
-    @app_commands.command(description="How many turns a tool stays offered")
+    @app_commands.command(
+        name="turns", description="How many turns a tool stays offered after it was asked for"
+    )
     @app_commands.describe(count="0 to 10 turns")
-    async def turns(self, calling: Calling, count: Turns) -> None:
+    async def set_turns(self, calling: Calling, count: Turns) -> None:
         await self._desk.change(
             calling,
             lambda config: changed(config, ("deliberate", "context_turns"), count),
-            f"A tool stays offered for {count} turns after it was asked for or used.",
+            f"A tool stays offered for {turns(count)} after it was asked for or used.",
         )
 
 
@@ -57,9 +61,13 @@ class TriggerCommands(app_commands.Group):
     @app_commands.describe(target="Kind of tools", phrase="Words, stem*, ^ for always, or /regex/")
     @_every_target
     async def add(self, calling: Calling, target: str, phrase: Phrase) -> None:
-        await self._desk.change(
+        def prepared() -> Change:
+            text = cleaned(phrase)
+            return lambda config: with_trigger(config, target, text)
+
+        await self._desk.change_prepared(
             calling,
-            lambda config: with_trigger(config, target, phrase),
+            prepared,
             f"Added to {target}. It counts while deliberate tool mode is on.",
         )
 

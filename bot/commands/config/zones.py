@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import zoneinfo
 from functools import cache
+
+from runtime.zones import zone_names
 
 
 @cache
 def zones() -> dict[str, str]:
     """Every name by its lower-case form. The first call reads folders for some 0.1 s."""
-    return {name.lower(): name for name in sorted(zoneinfo.available_timezones())}
+    return {name.lower(): name for name in sorted(zone_names())}
 
 
 def zone_named(given: str) -> str | None:

@@ -1,4 +1,4 @@
-"""Settings, memories, short-term memory, reminders, and which tools were used."""
+"""Settings, memories, short-term memory, reminders, and which tools were dispatched and used."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -100,6 +100,7 @@ def upgrade() -> None:
         sa.Column("channel_name", sa.String(100), nullable=False),
         sa.Column("is_dm", sa.Boolean, nullable=False),
         sa.Column("is_thread", sa.Boolean, nullable=False),
+        sa.Column("is_private", sa.Boolean, nullable=False),
         sa.Column("persona_id", sa.Integer, nullable=False),
         sa.Column("user_id", sa.String(20), nullable=False),
         sa.Column("user_name", sa.String(100), nullable=False),
@@ -110,9 +111,11 @@ def upgrade() -> None:
         sa.Column("interval_hours", sa.Integer, nullable=False),
         sa.Column("due_at", TIME, nullable=False),
         sa.Column("created_at", TIME, nullable=False),
+        sa.Column("untold", sa.String(32)),
         sqlite_autoincrement=True,
     )
     op.create_index("reminders_of_server", "reminders", ["server_key", "due_at"])
+    op.create_index("reminders_untold", "reminders", ["untold"])
 
     op.create_table(
         "tool_uses",
@@ -123,3 +126,13 @@ def upgrade() -> None:
         sa.Column("created_at", TIME, nullable=False),
     )
     op.create_index("tool_uses_of_server", "tool_uses", ["server_key", "tool"])
+
+    op.create_table(
+        "tool_dispatches",
+        sa.Column("turn_id", sa.String(255), primary_key=True),
+        sa.Column("iteration", sa.Integer, primary_key=True, autoincrement=False),
+        sa.Column("position", sa.Integer, primary_key=True, autoincrement=False),
+        sa.Column("token", sa.String(32), nullable=False),
+        sa.Column("created_at", TIME, nullable=False),
+    )
+    op.create_index("tool_dispatches_by_age", "tool_dispatches", ["created_at"])
