@@ -183,6 +183,8 @@ async def test_deliberate_mode_offers_what_is_asked_for(stack: Stack, model: Mod
     await config(stack, "config deliberate mode", state="on")
     try:
         await config(stack, "config tool", ability="sticker_usage", state="off")
+        # An update of it that is due would be offered unasked.
+        await config(stack, "config memory short-term", state="off")
         model.script(call("web_search", query="herons"))
         model.script(Text("Good morning!"))
         posted = await stack.discord.say("random", "Ben", "Nova, good morning")
@@ -199,6 +201,7 @@ async def test_deliberate_mode_offers_what_is_asked_for(stack: Stack, model: Mod
     finally:
         await config(stack, "config deliberate mode", state="off")
         await config(stack, "config tool", ability="sticker_usage", state="on")
+        await config(stack, "config memory short-term", state="on")
 
 
 async def test_an_ability_that_is_switched_off_is_withheld(
