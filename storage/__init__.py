@@ -9,6 +9,7 @@ state of a running turn is Temporal's and is never kept here.
 Every failure is a `StorageError` of one line that an operator can act on.
 """
 
+from storage.answering import Answering, Busy
 from storage.blobs import Blobs
 from storage.config import ServerConfig, UserConfig
 from storage.config.repository import Configs
@@ -18,13 +19,16 @@ from storage.errors import (
     BlobMissing,
     LimitReached,
     MemoryLimitReached,
+    PersonaConflict,
     PersonaMissing,
     ReminderLimitReached,
     StorageError,
     TranscriptMissing,
 )
+from storage.limits import Charge, Limits, QuotaUsage
+from storage.marks import Marks
 from storage.memories import Memories, Memory
-from storage.personas import Persona, PersonaFileError, Personas
+from storage.personas import Persona, PersonaChanges, PersonaFileError, Personas
 from storage.reminders import Reminder, Reminders
 from storage.short_term import ShortTermMemories, StmEntry, StmRecord
 from storage.store import Storage, open_storage
@@ -33,19 +37,27 @@ from storage.turns import TurnRecord, Turns
 from storage.usage import UsageBook
 
 __all__ = [
+    "Answering",
     "BlobMissing",
     "Blobs",
+    "Busy",
+    "Charge",
     "Configs",
     "Counters",
     "Dispatches",
     "LimitReached",
+    "Limits",
+    "Marks",
     "Memories",
     "Memory",
     "MemoryLimitReached",
     "Persona",
+    "PersonaChanges",
+    "PersonaConflict",
     "PersonaFileError",
     "PersonaMissing",
     "Personas",
+    "QuotaUsage",
     "Reminder",
     "ReminderLimitReached",
     "Reminders",

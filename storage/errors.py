@@ -35,6 +35,11 @@ class PersonaMissing(StorageError):
     """No persona with this id, or none that is main."""
 
 
+class PersonaConflict(StorageError):
+    """A member asked for a persona that cannot be as asked: its name is taken, there are too many,
+    a value does not fit, it is not theirs to change. The message may be shown to them."""
+
+
 class LimitReached(StorageError):
     """There are as many already as there may be. `limit`: how many."""
 

@@ -1,4 +1,5 @@
-"""Takes away what nobody needs any more: content, transcripts and dispatches of turns long past."""
+"""Takes away what nobody needs any more: content, transcripts and dispatches of turns long past,
+limits that are over, marks of channels that have been quiet for long."""
 
 from __future__ import annotations
 
@@ -16,6 +17,17 @@ BATCH = 200
 
 KEEP_DISPATCHES = timedelta(days=30)
 """How long it is known which tool calls were carried out: longer than a turn can be reset."""
+COOLDOWNS_FOR = timedelta(days=1)
+"""After their end. A message that waited longer in a queue is not held against later ones."""
+
+CHARGES_FOR = timedelta(days=7)
+"""How long it is known what was charged: longer than any turn may be retried."""
+
+POOLS_FOR = timedelta(days=366)
+"""After their start; the longest pool has 365 days (`config.QuotaConfig`)."""
+
+SEEN_FOR = timedelta(days=90)
+"""A direct message that was quiet for longer is not looked into after a restart."""
 
 
 async def clean(database: Database, older_than: timedelta) -> int:
@@ -23,7 +35,8 @@ async def clean(database: Database, older_than: timedelta) -> int:
     that a tool call was carried out, after KEEP_DISPATCHES.
 
     A blob that was used within `older_than` always stays: since its recorded use may lag by
-    `TOUCH_INTERVAL`, it is kept for that much longer. Returns how many rows went.
+    `TOUCH_INTERVAL`, it is kept for that much longer. Limits and marks go after times of their
+    own. Returns how many rows went.
     """
     now = datetime.now(UTC)
     transcript, blobs = tables.transcript.c, tables.blobs.c
@@ -34,11 +47,18 @@ async def clean(database: Database, older_than: timedelta) -> int:
     removed += await delete_in_batches(
         database, tables.blobs, blobs.last_used_at < now - older_than - TOUCH_INTERVAL
     )
-    return removed + await delete_in_batches(
-        database,
-        tables.tool_dispatches,
-        tables.tool_dispatches.c.created_at < now - KEEP_DISPATCHES,
-    )
+    for table, old in (
+        (tables.tool_dispatches, tables.tool_dispatches.c.created_at < now - KEEP_DISPATCHES),
+        (tables.cooldowns, tables.cooldowns.c.free_at < now - COOLDOWNS_FOR),
+        (tables.quota_charges, tables.quota_charges.c.charged_at < now - CHARGES_FOR),
+        # a day is still open for what is charged to it late
+        (tables.quota_days, tables.quota_days.c.day < (now - CHARGES_FOR).date()),
+        (tables.quota_pools, tables.quota_pools.c.started_on < (now - POOLS_FOR).date()),
+        (tables.answering, tables.answering.c.until < now),
+        (tables.seen_messages, tables.seen_messages.c.noted_at < now - SEEN_FOR),
+    ):
+        removed += await delete_in_batches(database, table, old)
+    return removed
 
 
 async def delete_in_batches(database: Database, table: Table, old: ColumnElement[bool]) -> int:

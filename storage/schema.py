@@ -19,7 +19,7 @@ MIGRATIONS = Path(__file__).parent / "migrations"
 VERSION_TABLE = "everturn_revision"
 """Its own name, so that a PostgreSQL database may be shared with others who use alembic."""
 
-REVISIONS = ("0001", "0002")
+REVISIONS = ("0001", "0002", "0003")
 """All revisions of `migrations/versions`, oldest first; a test compares them."""
 
 _MIGRATION_LOCK = 0x45766572

@@ -6,12 +6,15 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 
 from storage.address import parse_address
+from storage.answering import Answering
 from storage.blobs import Blobs
 from storage.config.repository import Configs
 from storage.counters import Counters
 from storage.database import Database
 from storage.dispatches import Dispatches
 from storage.housekeeping import clean
+from storage.limits import Limits
+from storage.marks import Marks
 from storage.memories import Memories
 from storage.personas import Personas
 from storage.reminders import Reminders
@@ -36,6 +39,9 @@ class Storage:
         self.reminders = Reminders(database)
         self.counters = Counters(database)
         self.dispatches = Dispatches(database)
+        self.limits = Limits(database)
+        self.answering = Answering(database)
+        self.marks = Marks(database)
         self.blobs = Blobs(database)
         self.personas = Personas(database)
         self.transcript = Transcript(database)

@@ -15,6 +15,7 @@ from sqlalchemy import (
     Boolean,
     CheckConstraint,
     Column,
+    Date,
     DateTime,
     Dialect,
     Float,
@@ -65,7 +66,7 @@ blobs = Table(
 )
 
 _EVERYWHERE = text("guild_id IS NULL")
-_SOMEWHERE = text("guild_id IS NOT NULL")
+_LIVES_SOMEWHERE = text("guild_id IS NOT NULL AND retired_at IS NULL")
 _MAIN_EVERYWHERE = text("is_main AND guild_id IS NULL")
 _MAIN_SOMEWHERE = text("is_main AND guild_id IS NOT NULL")
 
@@ -80,18 +81,21 @@ personas = Table(
     Column("triggers", JSON, nullable=False),
     # the file that it was seeded from
     Column("source", String(255)),
-    # when its file was found to be gone; the row stays, for turns in flight and for its return
+    # when its file was found to be gone, or its server removed it; the row stays, for turns in
+    # flight and, where there is a file, for its return
     Column("retired_at", UtcTime),
     Column("created_at", UtcTime, nullable=False),
+    Column("avatar_url", String(512)),
     CheckConstraint(f"id <= {PERSONA_ID_LIMIT}", name="personas_id_fits_nonce"),
-    # Two indexes for each rule, since NULLs never collide in a unique index.
+    # Two indexes for each rule, since NULLs never collide in a unique index. A server may give the
+    # name of a persona that it removed to a new one; a file that returns finds its row by the name.
     Index(
         "personas_name_in_guild",
         "guild_id",
         "name",
         unique=True,
-        sqlite_where=_SOMEWHERE,
-        postgresql_where=_SOMEWHERE,
+        sqlite_where=_LIVES_SOMEWHERE,
+        postgresql_where=_LIVES_SOMEWHERE,
     ),
     Index(
         "personas_name_everywhere",
@@ -309,4 +313,79 @@ tool_dispatches = Table(
     Column("token", String(32), nullable=False),
     Column("created_at", UtcTime, nullable=False),
     Index("tool_dispatches_by_age", "created_at"),
+)
+
+cooldowns = Table(
+    "cooldowns",
+    metadata,
+    # what is limited: a user, a channel, a server, as the planner names it
+    Column("key", String(255), primary_key=True),
+    # which message took it
+    Column("holder", String(64), primary_key=True),
+    Column("since", UtcTime, nullable=False),
+    Column("free_at", UtcTime, nullable=False),
+    Index("cooldowns_of_key", "key", "free_at"),
+    Index("cooldowns_by_end", "free_at"),
+)
+
+quota_charges = Table(
+    "quota_charges",
+    metadata,
+    # kept for a few days, so that nothing is charged twice
+    Column("server_key", String(24), primary_key=True),
+    Column("quota_key", String(255), primary_key=True),
+    Column("charged_at", UtcTime, nullable=False),
+    Index("quota_charges_by_age", "charged_at"),
+)
+
+quota_days = Table(
+    "quota_days",
+    metadata,
+    # what a member has used in a server, by day of UTC
+    Column("server_key", String(24), primary_key=True),
+    Column("user_id", String(20), primary_key=True),
+    Column("day", Date, primary_key=True),
+    Column("used", Integer, nullable=False),
+)
+
+quota_pools = Table(
+    "quota_pools",
+    metadata,
+    Column("server_key", String(24), primary_key=True),
+    # the day of UTC of the first answer that was charged to it
+    Column("started_on", Date, nullable=False),
+    Column("used", Integer, nullable=False),
+)
+
+answering = Table(
+    "answering",
+    metadata,
+    # a channel answers one message at a time
+    Column("channel_id", String(20), primary_key=True),
+    Column("message_id", String(20), nullable=False),
+    Column("server_key", String(24), nullable=False),
+    Column("user_id", String(20), nullable=False),
+    # a turn that dies without saying so counts until then
+    Column("until", UtcTime, nullable=False),
+    Index("answering_of_user", "user_id"),
+    Index("answering_of_server", "server_key"),
+)
+
+seen_messages = Table(
+    "seen_messages",
+    metadata,
+    Column("channel_id", String(20), primary_key=True),
+    # a number, since as texts they would not be in order
+    Column("message_id", BigInteger, nullable=False),
+    Column("noted_at", UtcTime, nullable=False),
+    Index("seen_messages_by_age", "noted_at"),
+)
+
+history_cuts = Table(
+    "history_cuts",
+    metadata,
+    Column("channel_id", String(20), primary_key=True),
+    # what is not newer is not shown to a persona any more
+    Column("message_id", BigInteger, nullable=False),
+    Column("cut_at", UtcTime, nullable=False),
 )

@@ -5,7 +5,7 @@ A field that a newer Everturn has added is ignored; one that is missing has its 
 
 from __future__ import annotations
 
-from enum import StrEnum
+from enum import IntEnum, StrEnum
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
@@ -88,7 +88,87 @@ class CrossChannelConfig(Section):
     """Channels, or categories with all their channels, that personas are not sent to."""
 
 
+class AutochatChannel(Section):
+    """A channel whose messages are counted (behaviour 5.1)."""
+
+    channel_id: str
+    least: int = Field(default=0, ge=0, le=10_000)
+    """Messages until an automatic answer; 0: every message is answered."""
+    most: int | None = Field(default=None, ge=1, le=10_000)
+    """With it, each target is drawn between `least` and this."""
+    persona_id: int | None = None
+    """Who answers there; None: the main persona."""
+
+
+class TriggersConfig(Section):
+    """What makes personas answer (behaviour 5.1 to 5.3)."""
+
+    deliberate: bool = False
+    """Deliberate trigger mode: plain trigger words do not count, `@word` does."""
+    base_words: list[Annotated[str, StringConstraints(min_length=1, max_length=40)]] | None = None
+    """Words that call the main persona; None: the operator's, else its name. At most 16."""
+    always_reply: bool = False
+    always_reply_channel_ids: list[str] = []
+    autochat: list[AutochatChannel] = Field(default=[], max_length=50)
+    match_limit: int = Field(default=3, ge=1, le=10)
+    """Personas that one message can call."""
+    cascade_limit: int = Field(default=3, ge=0, le=10)
+    """Answers of personas to each other beyond the first."""
+
+
+class CooldownType(IntEnum):
+    """Behaviour 5.4."""
+
+    OFF = 0
+    PER_USER = 1
+    PER_CHANNEL = 2
+    SERVER_WIDE = 3
+    STRICT_SERVER_WIDE = 4
+    COMMAND_CATEGORY = 5
+
+
+class CooldownConfig(Section):
+    type: CooldownType = CooldownType.OFF
+    seconds: int = Field(default=5, ge=1, le=86_400)
+
+
+class AllowedChannel(Section):
+    """A channel in which personas answer; with a cooldown of its own, or the server's."""
+
+    channel_id: str
+    cooldown: CooldownConfig | None = None
+
+
+class AccessConfig(Section):
+    """Who is answered, and where. Empty lists allow everybody, everywhere."""
+
+    channels: list[AllowedChannel] = Field(default=[], max_length=200)
+    role_ids: list[str] = Field(default=[], max_length=100)
+    blocked_user_ids: list[str] = Field(default=[], max_length=1_000)
+    persona_channels: dict[int, list[str]] = {}
+    """A persona that stands here answers only in these channels and their threads."""
+
+
+class QuotaConfig(Section):
+    """Answers a day; 0: no limit (behaviour 5.4)."""
+
+    user_daily: int = Field(default=0, ge=0, le=1_000_000)
+    server_pool: int = Field(default=0, ge=0, le=10_000_000)
+    pool_days: int = Field(default=1, ge=1, le=365)
+    """After so many days the pool is full again."""
+
+
+class CredentialsConfig(Section):
+    bring_your_own: bool = False
+    """Members answer for their own models: who has none is refused."""
+
+
 class ServerConfig(Section):
+    triggers: TriggersConfig = TriggersConfig()
+    access: AccessConfig = AccessConfig()
+    cooldown: CooldownConfig = CooldownConfig()
+    quota: QuotaConfig = QuotaConfig()
+    credentials: CredentialsConfig = CredentialsConfig()
     tools: ToolsConfig = ToolsConfig()
     deliberate: DeliberateConfig = DeliberateConfig()
     memory: MemoryConfig = MemoryConfig()
@@ -115,6 +195,10 @@ class Privacy(StrEnum):
 
 
 class UserConfig(Section):
+    deliberate_triggers: Toggle = Toggle.FOLLOW
+    """Deliberate trigger mode, for what this member writes."""
+    spotlights: dict[str, int] = {}
+    """By channel id, the persona that answers everything this member says there."""
     deliberate: Toggle = Toggle.FOLLOW
     privacy: Privacy = Privacy.NONE
     timezone: str | None = None

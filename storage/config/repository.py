@@ -25,6 +25,9 @@ S = TypeVar("S", bound=Section)
 
 log = structlog.get_logger(__name__)
 
+KEYS_TOGETHER = 500
+"""In one query: databases bound how many values one may carry."""
+
 
 def _key(table: Table) -> Column[str]:
     (key,) = table.primary_key.columns
@@ -35,6 +38,9 @@ _ONE = {
     table: select(table.c.settings).where(_key(table) == bindparam("owner"))
     for table in (tables.server_settings, tables.user_settings)
 }
+_SERVERS = select(tables.server_settings.c.server_key, tables.server_settings.c.settings).where(
+    tables.server_settings.c.server_key.in_(bindparam("server_keys", expanding=True))
+)
 _USERS = select(tables.user_settings.c.user_id, tables.user_settings.c.settings).where(
     tables.user_settings.c.user_id.in_(bindparam("user_ids", expanding=True))
 )
@@ -70,14 +76,49 @@ class Configs:
             rows = await connection.execute(_USERS, values)
             return {row.user_id: row.settings for row in rows}
 
-        found: dict[str, UserConfig] = {}
-        for user_id, stored in (await self._database.read(work)).items():
-            try:
-                found[user_id] = _read(tables.user_settings, user_id, UserConfig, stored)
-            except StorageError as error:
-                log.warning("storage.settings_not_readable", reason=str(error))
-                found[user_id] = UserConfig(privacy=Privacy.FULL)
+        stored = await self._database.read(work)
+        return {user_id: _private_unless_read(user_id, row) for user_id, row in stored.items()}
+
+    async def servers(self, server_keys: Collection[str]) -> dict[str, ServerConfig]:
+        """Of those among them who have set something. One whose row is not readable is left out,
+        and is logged: whoever needs that one alone is told so by `server`."""
+        keys = sorted(set(server_keys))
+        found: dict[str, ServerConfig] = {}
+        for start in range(0, len(keys), KEYS_TOGETHER):
+            values = {"server_keys": keys[start : start + KEYS_TOGETHER]}
+
+            async def work(
+                connection: AsyncConnection, values: dict[str, list[str]] = values
+            ) -> list[tuple[str, object]]:
+                rows = await connection.execute(_SERVERS, values)
+                return [(row.server_key, row.settings) for row in rows]
+
+            for key, stored in await self._database.read(work):
+                try:
+                    found[key] = _read(tables.server_settings, key, ServerConfig, stored)
+                except StorageError as error:
+                    log.warning("storage.settings_not_readable", reason=str(error))
         return found
+
+    async def users_since(
+        self, moment: datetime | None
+    ) -> tuple[dict[str, UserConfig], datetime | None]:
+        """Of all who have changed something at or after `moment` (None: ever), and when the last
+        of them did. One whose row is not readable counts as fully private."""
+        changed = tables.user_settings.c.updated_at
+        query = select(tables.user_settings)
+        if moment is not None:
+            query = query.where(changed >= moment)
+
+        async def work(connection: AsyncConnection) -> list[tuple[str, object, datetime]]:
+            rows = await connection.execute(query)
+            return [(row.user_id, row.settings, row.updated_at) for row in rows]
+
+        rows = await self._database.read(work)
+        return (
+            {user_id: _private_unless_read(user_id, stored) for user_id, stored, _ in rows},
+            max((at for _, _, at in rows), default=moment),
+        )
 
     async def change_server(
         self, server_key: str, change: Callable[[ServerConfig], ServerConfig]
@@ -120,6 +161,14 @@ class Configs:
 async def _load(connection: AsyncConnection, table: Table, owner: str, model: type[S]) -> S:
     stored = (await connection.execute(_ONE[table], {"owner": owner})).scalar_one_or_none()
     return model() if stored is None else _read(table, owner, model, stored)
+
+
+def _private_unless_read(user_id: str, stored: object) -> UserConfig:
+    try:
+        return _read(tables.user_settings, user_id, UserConfig, stored)
+    except StorageError as error:
+        log.warning("storage.settings_not_readable", reason=str(error))
+        return UserConfig(privacy=Privacy.FULL)
 
 
 def _read(table: Table, owner: str, model: type[S], stored: object) -> S:

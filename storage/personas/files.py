@@ -13,15 +13,16 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from pydantic_core import ErrorDetails
 
 from storage.errors import StorageError, is_lasting, reason
+from storage.personas.fields import (
+    NAME_LIMIT,
+    PROMPT_LIMIT,
+    checked_avatar,
+    checked_name,
+    checked_prompt,
+    checked_triggers,
+)
 
 DEFAULT_FILE = Path(__file__).parent / "nova.md"
-
-NAME_LIMIT = 80
-"""Characters, as many as the database's column holds."""
-
-PROMPT_LIMIT = 16_000
-"""Characters, so that even a Japanese prompt, a token for each, leaves a third of the context
-budget to the conversation."""
 
 _SHOWN_LIMIT = 60
 """Characters of a faulty line that an error repeats."""
@@ -48,28 +49,28 @@ class PersonaFile(BaseModel):
     name: str = Field(min_length=1, max_length=NAME_LIMIT)
     triggers: list[str] = []
     main: bool = False
+    avatar: str | None = None
     prompt: str = Field(min_length=1, max_length=PROMPT_LIMIT)
 
     @field_validator("name")
     @classmethod
-    def _one_line(cls, name: str) -> str:
-        if name != " ".join(name.split()) or not name.isprintable():
-            raise ValueError("name must be one line without spaces at its ends")
-        return name
+    def _name(cls, name: str) -> str:
+        return checked_name(name)
 
     @field_validator("triggers")
     @classmethod
-    def _words(cls, triggers: list[str]) -> list[str]:
-        if any(not trigger.strip() for trigger in triggers):
-            raise ValueError("triggers holds an empty one, which would match every message")
-        return [trigger.strip() for trigger in triggers]
+    def _triggers(cls, triggers: list[str]) -> list[str]:
+        return checked_triggers(triggers)
 
     @field_validator("prompt")
     @classmethod
-    def _storable(cls, prompt: str) -> str:
-        if "\0" in prompt:
-            raise ValueError("the prompt contains a NUL character")
-        return prompt
+    def _prompt(cls, prompt: str) -> str:
+        return checked_prompt(prompt)
+
+    @field_validator("avatar")
+    @classmethod
+    def _avatar(cls, avatar: str | None) -> str | None:
+        return avatar if avatar is None else checked_avatar(avatar)
 
 
 def read_folder(folder: Path) -> list[PersonaFile]:
@@ -184,7 +185,9 @@ def _in_words(field: str, error: ErrorDetails) -> str:
     what = "the prompt" if field == "prompt" else field
     match error["type"]:
         case "extra_forbidden":
-            return f"{field} is not a field of a persona file: it has name, triggers and main"
+            return (
+                f"{field} is not a field of a persona file: it has name, triggers, main and avatar"
+            )
         case "missing":
             return f'{field} is missing: write {field} = "…" between the two {_FENCE} lines'
         case "string_too_short":

@@ -3,34 +3,29 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
-from pydantic import BaseModel, ConfigDict
-from sqlalchemy import Row, insert, or_, select, update
+from sqlalchemy import Row, func, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from storage import tables
-from storage.database import Database
-from storage.errors import PersonaMissing
+from storage.database import Database, lock_of
+from storage.errors import PersonaConflict, PersonaMissing
 from storage.personas.files import PersonaFile, read_folder
+from storage.personas.models import Persona, PersonaChanges, PersonaWords
+from storage.personas.own import (
+    check_name_free,
+    check_own,
+    check_room,
+    fitting,
+    with_default_trigger,
+)
 
 _SEED_LOCK = 0x50657273
 """Key of the lock under which files become rows: "Pers" in ASCII."""
-
-
-class Persona(BaseModel):
-    model_config = ConfigDict(frozen=True)
-
-    id: int
-    """At most 36**4 - 1; never used again, also when the persona is gone."""
-    name: str
-    is_main: bool
-    prompt: str
-    triggers: list[str]
-    """Words that make it answer."""
 
 
 class Personas:
@@ -42,30 +37,34 @@ class Personas:
 
         These are the server's own and those that live everywhere. A server's own main stands
         before the one for everywhere, which is then one among the others there; and a server's own
-        persona hides one of the same name from everywhere.
+        persona hides one of the same name from everywhere, except the main.
         """
+        rows = await self._database.read(lambda connection: _living(connection, guild_id))
+        return [_persona(row, is_main=is_main) for row, is_main in _answering(rows)]
+
+    async def everywhere(self) -> dict[str | None, list[PersonaWords]]:
+        """Who answers and by which words, as `all`: for each server that has personas of its own,
+        and under None for all others and for direct messages. One query."""
         columns = tables.personas.c
-        here = columns.guild_id.is_(None)
-        if guild_id is not None:
-            here = or_(here, columns.guild_id == guild_id)
-        query = (
-            select(tables.personas)
-            .where(here, columns.retired_at.is_(None))
-            .order_by(columns.created_at, columns.id)
-        )
+        called_by = (columns.id, columns.guild_id, columns.name, columns.is_main, columns.triggers)
+        query = select(*called_by).where(columns.retired_at.is_(None))
+        query = query.order_by(columns.created_at, columns.id)
 
-        async def work(connection: AsyncConnection) -> Sequence[Row[Any]]:
-            return (await connection.execute(query)).all()
+        async def work(connection: AsyncConnection) -> list[Row[Any]]:
+            rows: list[Any] = [*await connection.execute(query)]
+            return rows
 
-        rows = await self._database.read(work)
-        own_names = {row.name for row in rows if row.guild_id is not None}
-        rows = [row for row in rows if row.guild_id is not None or row.name not in own_names]
-        # false sorts before true, and sorting keeps the order by age
-        rows.sort(key=lambda row: (not row.is_main, row.guild_id is None))
-        return [
-            _persona(row, is_main=row.is_main and position == 0)
-            for position, row in enumerate(rows)
-        ]
+        aged: dict[str | None, list[tuple[int, Row[Any]]]] = {None: []}
+        for age, row in enumerate(await self._database.read(work)):
+            aged.setdefault(row.guild_id, []).append((age, row))
+        found: dict[str | None, list[PersonaWords]] = {}
+        for guild_id, own in aged.items():
+            here = _by_age(own, aged[None] if guild_id is not None else ())
+            found[guild_id] = [
+                PersonaWords(row.id, row.name, is_main, row.triggers)
+                for row, is_main in _answering(here)
+            ]
+        return found
 
     async def main(self, guild_id: str | None) -> Persona:
         """Raises PersonaMissing when none is main."""
@@ -87,6 +86,106 @@ class Personas:
         if row is None:
             raise PersonaMissing(f"persona {persona_id} is not in the database")
         return _persona(row, is_main=row.is_main)
+
+    async def create(
+        self,
+        guild_id: str,
+        name: str,
+        prompt: str,
+        triggers: Sequence[str] = (),
+        avatar_url: str | None = None,
+    ) -> Persona:
+        """A new persona of a server's own; without triggers, its name is one.
+
+        Raises PersonaConflict: a name that is taken there, in whatever case, too many, or a value
+        that does not fit.
+        """
+        asked = PersonaChanges(
+            name=name, prompt=prompt, triggers=triggers, avatar_url=avatar_url or None
+        )
+        values = with_default_trigger(fitting(asked), None)
+        columns = tables.personas.c
+        now = datetime.now(UTC)
+        # names this call: an earlier attempt may have been stored although its answer was lost
+        this_call = select(tables.personas).where(
+            columns.guild_id == guild_id,
+            columns.name == values["name"],
+            columns.created_at == now,
+        )
+        made = select(func.count()).select_from(tables.personas).where(columns.guild_id == guild_id)
+
+        async def work(connection: AsyncConnection) -> Persona:
+            await self._database.alone(connection, _lock(guild_id))
+            known = (await connection.execute(this_call)).one_or_none()
+            if known is None:
+                here = await _living(connection, guild_id)
+                own = [row for row in here if row.guild_id is not None]
+                check_room(own, (await connection.execute(made)).scalar_one())
+                check_name_free(here, values["name"])
+                await connection.execute(
+                    insert(tables.personas).values(
+                        guild_id=guild_id, is_main=False, created_at=now, **values
+                    )
+                )
+                known = (await connection.execute(this_call)).one()
+            return _persona(known, is_main=known.is_main)
+
+        return await self._database.write(work)
+
+    async def edit(
+        self, persona_id: int, guild_id: str, **changes: Unpack[PersonaChanges]
+    ) -> Persona:
+        """A server's own persona with `changes`.
+
+        Raises PersonaMissing when it does not answer there, and PersonaConflict: as `create`, and
+        for a persona that a file made.
+        """
+        fitted = fitting(changes)
+
+        async def work(connection: AsyncConnection) -> Persona:
+            await self._database.alone(connection, _lock(guild_id))
+            here = {row.id: row for row in await _living(connection, guild_id)}
+            before = here.pop(persona_id, None)
+            if before is None:
+                raise PersonaMissing("there is no such persona here")
+            check_own(before)
+            values = with_default_trigger(fitted, before)
+            name = values.get("name", before.name)
+            if name.casefold() != before.name.casefold():
+                check_name_free(here.values(), name)
+            row = tables.personas.c.id == persona_id
+            await connection.execute(update(tables.personas).where(row).values(**values))
+            after = (await connection.execute(select(tables.personas).where(row))).one()
+            return _persona(after, is_main=after.is_main)
+
+        return await self._database.write(work)
+
+    async def remove(self, persona_id: int, guild_id: str) -> bool:
+        """Let a server's own persona answer no more. Whether it did until this call.
+
+        Its row stays for the turns that run; its name is free. Raises PersonaConflict for the main
+        one, and for one that a file made.
+        """
+        removed: list[bool] = []
+
+        async def work(connection: AsyncConnection) -> None:
+            await self._database.alone(connection, _lock(guild_id))
+            here = {row.id: row for row in await _living(connection, guild_id)}
+            if (row := here.get(persona_id)) is None:
+                return
+            if row.is_main:
+                raise PersonaConflict(f'"{row.name}" is a main persona, which cannot be removed')
+            check_own(row)
+            await connection.execute(
+                update(tables.personas)
+                .where(tables.personas.c.id == persona_id)
+                .values(retired_at=datetime.now(UTC))
+            )
+            removed.append(True)
+
+        # A repeated attempt finds nothing, and it was this call all the same.
+        await self._database.write(work)
+        return any(removed)
 
     async def seed(self, path: Path | str) -> None:
         """Bring the personas that live everywhere in line with the files in the folder `path`.
@@ -119,6 +218,7 @@ class Personas:
             values = {
                 "prompt": file.prompt,
                 "triggers": file.triggers,
+                "avatar_url": file.avatar,
                 "is_main": file.main,
                 "source": file.source,
                 "retired_at": None,
@@ -143,6 +243,44 @@ class Personas:
         )
 
 
+def _answering(rows: Sequence[Row[Any]]) -> list[tuple[Row[Any], bool]]:
+    """Who answers, and whether as the main one, of the rows of one server and those for everywhere,
+    oldest first."""
+    mains = sorted((row for row in rows if row.is_main), key=lambda row: row.guild_id is None)
+    main_id = mains[0].id if mains else None
+    own_names = {row.name.casefold() for row in rows if row.guild_id is not None}
+    answering = [
+        (row, row.id == main_id)
+        for row in rows
+        if row.guild_id is not None or row.id == main_id or row.name.casefold() not in own_names
+    ]
+    # false sorts before true, and sorting keeps the order by age
+    return sorted(answering, key=lambda found: not found[1])
+
+
+def _by_age(*groups: Iterable[tuple[int, Row[Any]]]) -> list[Row[Any]]:
+    aged = [pair for group in groups for pair in group]
+    return [row for _, row in sorted(aged, key=lambda pair: pair[0])]
+
+
+def _lock(guild_id: str) -> int:
+    return lock_of("personas", guild_id)
+
+
+async def _living(connection: AsyncConnection, guild_id: str | None) -> Sequence[Row[Any]]:
+    """The rows that may answer in a server, oldest first; those of the same name among them."""
+    columns = tables.personas.c
+    here = columns.guild_id.is_(None)
+    if guild_id is not None:
+        here = or_(here, columns.guild_id == guild_id)
+    query = (
+        select(tables.personas)
+        .where(here, columns.retired_at.is_(None))
+        .order_by(columns.created_at, columns.id)
+    )
+    return (await connection.execute(query)).all()
+
+
 def _persona(row: Row[Any], *, is_main: bool) -> Persona:
     return Persona(
         id=row.id,
@@ -150,4 +288,6 @@ def _persona(row: Row[Any], *, is_main: bool) -> Persona:
         is_main=is_main,
         prompt=row.prompt,
         triggers=row.triggers,
+        avatar_url=row.avatar_url,
+        guild_id=row.guild_id,
     )

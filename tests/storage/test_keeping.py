@@ -265,3 +265,38 @@ async def test_a_restarted_database_is_found_again(storage: Storage) -> None:
         await storage.database.engine.dispose()
     ids = await asyncio.gather(*(storage.blobs.put("test", b"again %d" % n) for n in range(5)))
     assert await storage.blobs.get(ids[0]) == b"again 0"
+
+
+async def test_limits_that_are_over_go_and_the_others_stay(storage: Storage) -> None:
+    now = datetime.now(UTC)
+    day, five = timedelta(days=1), timedelta(seconds=5)
+    limits, answering = storage.limits, storage.answering
+
+    async def fill(age: timedelta) -> None:
+        at, name = now - age, f"{age.days}"
+        await limits.take_cooldown(f"k{name}", at, five)
+        quota = {"server_key": name, "user_id": "5", "user_daily": 9, "server_pool": 9}
+        await limits.charge("m", **quota, pool_days=365, at=at)
+        busy = {"server_key": "1", "user_id": "5", "user_limit": 0, "server_limit": 0}
+        await answering.begin(f"c{name}", "m", **busy, at=at, lasts=five)
+
+    await fill(400 * day)
+    await fill(10 * day)
+    await fill(timedelta())
+    await storage.marks.note({"old": "1", "new": "2"})
+    await storage.marks.refresh("old", "1")
+    seen = tables.seen_messages
+    async with storage.database.engine.begin() as connection:
+        old = update(seen).where(seen.c.channel_id == "old").values(noted_at=now - 91 * day)
+        await connection.execute(old)
+
+    # two each of cooldowns, charges, days and answers; a pool; a mark
+    assert await storage.housekeeping(30 * day) == 10
+    assert await storage.housekeeping(30 * day) == 0
+    assert await limits.peek_cooldown("k0", now) is not None
+    assert (await limits.usage("0", "5", pool_days=365, at=now)).user_today == 1
+    assert (await limits.usage("10", "5", pool_days=365, at=now)).pool == 1
+    assert await count(storage, "quota_pools") == 2
+    assert await count(storage, "answering") == 1
+    assert await storage.marks.seen() == {"new": "2"}
+    assert await storage.marks.refreshed("old") == "1"

@@ -156,6 +156,51 @@ async def test_a_database_of_the_first_revision_keeps_what_is_in_it(url: str) ->
         await each.close()
 
 
+async def test_a_database_of_the_second_revision_keeps_what_is_in_it(url: str) -> None:
+    """A server's own persona and settings stay; a name is free again once its persona is gone."""
+    database = Database(parse_address(url))
+
+    def second_tables(connection: Connection) -> None:
+        config = Config()
+        config.set_main_option("script_location", str(MIGRATIONS))
+        config.attributes["connection"] = connection
+        command.upgrade(config, "0002")
+
+    row = (
+        "INSERT INTO personas (guild_id, name, is_main, prompt, triggers, created_at) "
+        "VALUES (:guild, :name, :main, 'Be.', '[\"star\"]', '2026-03-01 12:00:00.000000')"
+    )
+    async with database.engine.begin() as connection:
+        await connection.run_sync(second_tables)
+        for guild, name, main in ((None, "Nova", True), ("1", "Luna", False), ("1", "Sol", False)):
+            await connection.execute(text(row), {"guild": guild, "name": name, "main": main})
+        await connection.execute(
+            tables.server_settings.insert().values(
+                server_key="1", settings={"timezone": "Asia/Tokyo"}, updated_at=datetime.now(UTC)
+            )
+        )
+    await database.close()
+    opened = await asyncio.gather(*(open_storage(url) for _ in range(3)))
+    nova, luna, sol = await opened[0].personas.all("1")
+    assert [(p.name, p.guild_id, p.avatar_url) for p in (nova, luna, sol)] == [
+        ("Nova", None, None),
+        ("Luna", "1", None),
+        ("Sol", "1", None),
+    ]
+    assert (await opened[0].configs.server("1")).timezone == "Asia/Tokyo"
+    assert await opened[1].personas.remove(luna.id, "1")
+    again = await opened[1].personas.create("1", "Luna", "Be.")
+    assert again.id == sol.id + 1  # none is used again, also on SQLite
+    with pytest.raises(StorageError, match="breaks one of its rules"):
+        await opened[2].database.write(
+            lambda connection: connection.execute(
+                text(row), {"guild": "1", "name": "Luna", "main": False}
+            )
+        )
+    for each in opened:
+        await each.close()
+
+
 async def test_a_database_from_the_future_is_left_alone(url: str) -> None:
     opened = await open_storage(url)
     async with opened.database.engine.begin() as connection:
