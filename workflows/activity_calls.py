@@ -59,14 +59,22 @@ class Stop:
     """Whether somebody has stopped this turn: `/kill`, or a cancel in Temporal."""
 
     requested: bool = False
+    natural: bool = False
+    """The member who is being answered asked in words that it stop: nothing new is begun, and what
+    has been said is still delivered (behaviour 2.4)."""
     follow_up: bool = False
     """The member whose message is being answered has written more: it comes next, and what is
     still streaming before any tool has run gives way to it (behaviour 2.3)."""
 
     def check(self) -> None:
         """Raises StoppedError after a stop: call it before anything new is scheduled."""
-        if self.requested:
+        if self.ends_the_work:
             raise StoppedError
+
+    @property
+    def ends_the_work(self) -> bool:
+        """Whether the model and the tools have to stop, by whichever kind of stop."""
+        return self.requested or self.natural
 
 
 _RETRY = RetryPolicy(
@@ -194,6 +202,15 @@ async def run_local(stub: ActivityStub[Input, Result], argument: Input, *, summa
         retry_policy=policy.retry,
         summary=summary,
     )
+
+
+async def work_of(handle: workflow.ActivityHandle[Result], stop: Stop) -> Result:
+    """`outcome_of`, for work that a stop in words ends as well: the model's and the tools'."""
+    await workflow.wait_condition(lambda: handle.done() or stop.ends_the_work)
+    if stop.ends_the_work:
+        await settle(handle)
+        raise StoppedError
+    return await handle
 
 
 async def outcome_of(handle: workflow.ActivityHandle[Result], stop: Stop) -> Result:

@@ -20,7 +20,7 @@ from temporalio import workflow
 from temporalio.exceptions import ActivityError, TimeoutError, TimeoutType
 
 with workflow.unsafe.imports_passed_through():
-    from workflows.activity_calls import Stop, StoppedError, outcome_of, start
+    from workflows.activity_calls import Stop, StoppedError, start, work_of
     from workflows.contracts.base import Contract, discord_queue
     from workflows.contracts.generation import FunctionCall, StreamStatus
     from workflows.contracts.tools import (
@@ -144,7 +144,7 @@ class ToolCallStage:
             start_to_close=self.timeout,
         )
         try:
-            return await outcome_of(handle, self.stop)
+            return await work_of(handle, self.stop)
         except ActivityError as error:
             return failure(call, reason_for(error, self.timeout))
 
@@ -174,7 +174,7 @@ def ends_the_chain(stop: Stop) -> bool:
     """Whether somebody really stopped the turn. A follow-up that arrived meanwhile waits in the
     queue already: it is no reason to break a chain, and is forgotten here (behaviour 6.5, 2)."""
     stop.follow_up = False
-    return stop.requested
+    return stop.ends_the_work
 
 
 def failure(call: FunctionCall, reason: str) -> ToolResult:

@@ -82,6 +82,7 @@ class Row:
     origin: Origin
     ordinal: int
     message_id: str
+    webhook_id: str | None = None
 
 
 @dataclass
@@ -216,6 +217,9 @@ class Outbox:
         """Nothing waits, and nothing is on its way."""
         return not self._pending and not self._stale and not self._sending
 
+    def _message_ids(self) -> list[str]:
+        return [row.message_id for row in self._ledger]
+
     # What goes out
 
     async def run(self) -> None:
@@ -293,7 +297,7 @@ class Outbox:
         del self._pending[:MAX_BATCH]
         last = self._sealed and not self._pending
         message = self._turn.invocation
-        replies = self._turn.is_queued and not self._replied and not message.is_synthetic
+        replies = self._turn.is_queued and not self._replied and message.is_in_channel
         request = SendRequest(
             turn_id=self._turn_id,
             channel_id=message.channel_id,
@@ -301,6 +305,10 @@ class Outbox:
             persona_id=self._turn.persona_id,
             generation=self._turn.generation,
             outgoing=[outgoing for _, outgoing in batch],
+            voice=self._turn.voice,
+            # A webhook knows no nonces: what it may have said already is looked for after this.
+            after_message_id=self.newest_message_id,
+            sent_before=[] if self._turn.voice.is_main else self._message_ids(),
             reply_to=message.message_id if replies else None,
             last=last,
         )
@@ -315,7 +323,8 @@ class Outbox:
         if any(at == WORKING and each.ordinal not in arrived for at, each in batch):
             self._working_unknown = True
         for sent in result.sent:
-            self._ledger.append(Row(origins[sent.ordinal], sent.ordinal, sent.message_id))
+            origin = origins[sent.ordinal]
+            self._ledger.append(Row(origin, sent.ordinal, sent.message_id, sent.webhook_id))
         self._progress.delivered(len(self._ledger))
         self.refusal = result.refusal
         self._typing_ended = last and result.refusal is None
@@ -333,7 +342,7 @@ class Outbox:
             update={
                 "reconcile": True,
                 "after_message_id": self.newest_message_id,
-                "sent_before": [row.message_id for row in self._ledger],
+                "sent_before": self._message_ids(),
             }
         )
         handle = start(
@@ -366,6 +375,7 @@ class Outbox:
                 turn_id=self._turn_id,
                 channel_id=self._turn.invocation.channel_id,
                 message_ids=[row.message_id for row in rows],
+                webhook_ids={row.message_id: row.webhook_id for row in rows if row.webhook_id},
             )
             handle = start(
                 DELETE_MESSAGES,

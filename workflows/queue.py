@@ -1,15 +1,17 @@
 """Who waits for a turn in a channel. Pure: no Temporal, no I/O.
 
-In: accepted messages, in the order they arrived. Out: one at a time, in the same order.
-What always holds: a message id is accepted once, however often Discord delivers it; the queue never
-outgrows what a continue-as-new can carry.
+In: messages that were accepted, and those that go before all others (stop responses, follow-ups,
+further personas of the message that is being answered). Out: one at a time.
+What always holds: a message id is accepted once, however often Discord delivers it; within its
+class everything keeps the order in which it arrived; the queue never outgrows what a
+continue-as-new can carry.
 """
 
 from __future__ import annotations
 
-from enum import StrEnum
+from collections.abc import Callable
 
-from workflows.contracts.invocation import ChatIncoming, Source, is_awaited
+from workflows.contracts.invocation import ChatIncoming, is_awaited
 from workflows.contracts.turn import ChannelState, QueueEntry
 
 MAX_WAITING = 100
@@ -31,14 +33,6 @@ SEEN_LIMIT = 500
 id catches what is older."""
 
 
-class Offer(StrEnum):
-    """What became of a message that was offered."""
-
-    ACCEPTED = "accepted"
-    REPEATED = "repeated"
-    FULL = "full"
-
-
 class ChannelQueue:
     def __init__(self, state: ChannelState) -> None:
         self._entries = list(state.queue)
@@ -50,42 +44,58 @@ class ChannelQueue:
     def __len__(self) -> int:
         return len(self._entries)
 
-    def offer(self, message: ChatIncoming, *, busy: bool) -> Offer:
-        """Append a message, unless it was accepted before or too many wait. `busy`: a turn is
-        running."""
-        if message.message_id in self._seen:
-            return Offer.REPEATED
-        self._seen[message.message_id] = None
+    def first_time(self, message_id: str) -> bool:
+        """Whether this id was never seen here; it is from now on."""
+        if message_id in self._seen:
+            return False
+        self._seen[message_id] = None
         while len(self._seen) > SEEN_LIMIT:
             del self._seen[next(iter(self._seen))]
-        if len(self._entries) >= MAX_WAITING or self._bytes() + _size(message) > MAX_BYTES:
-            self._dismiss(message)
-            return Offer.FULL
-        waits = busy or bool(self._entries)
-        source = Source.QUEUE if waits else Source.MESSAGE
-        if message.is_synthetic:
-            source = Source.MANUAL
-        self._entries.append(QueueEntry(invocation=message, source=source))
-        return Offer.ACCEPTED
+        return True
+
+    def append(self, entry: QueueEntry) -> bool:
+        """The end of the queue; False when it is full, and the message lost."""
+        if not self._has_room(entry):
+            self.dismiss(entry.invocation)
+            return False
+        self._entries.append(entry)
+        return True
+
+    def push_front(self, entries: list[QueueEntry]) -> None:
+        """Before all others, in the order given; a stop response stays the very first (behaviour
+        4). Not bounded by what waits: each of them stands for a message that was accepted."""
+        first = 0
+        if not any(entry.invocation.is_stop_response for entry in entries):
+            while first < len(self._entries) and self._entries[first].invocation.is_stop_response:
+                first += 1
+        self._entries[first:first] = entries
+
+    def drop(self, unwanted: Callable[[QueueEntry], bool]) -> list[ChatIncoming]:
+        """Take out what is not wanted any more; who waits for it is told."""
+        dropped = [entry.invocation for entry in self._entries if unwanted(entry)]
+        self._entries = [entry for entry in self._entries if not unwanted(entry)]
+        for message in dropped:
+            self.dismiss(message)
+        return dropped
 
     def take(self) -> QueueEntry:
         return self._entries.pop(0)
 
     def clear(self) -> int:
         """Drop everything that waits; how many that was. Their ids stay seen."""
-        dropped = len(self._entries)
-        for entry in self._entries:
-            self._dismiss(entry.invocation)
-        self._entries.clear()
-        return dropped
+        return len(self.drop(lambda entry: True))
 
-    def _dismiss(self, message: ChatIncoming) -> None:
+    def dismiss(self, message: ChatIncoming) -> None:
+        """The message has lost its turn: whoever waits for it will hear of it."""
         if is_awaited(message) and len(self.dismissed) < MAX_DISMISSED:
             content = message.content[:DISMISSED_CONTENT]
             self.dismissed.append(message.model_copy(update={"content": content}))
 
-    def _bytes(self) -> int:
-        return sum(_size(entry.invocation) for entry in self._entries)
+    def _has_room(self, entry: QueueEntry) -> bool:
+        if len(self._entries) >= MAX_WAITING:
+            return False
+        waiting = sum(_size(each.invocation) for each in self._entries)
+        return waiting + _size(entry.invocation) <= MAX_BYTES
 
     def waiting_ids(self) -> list[str]:
         return [entry.invocation.message_id for entry in self._entries]

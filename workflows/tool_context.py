@@ -34,6 +34,7 @@ def tool_context(
         locale=message.locale,
         persona_id=turn.persona_id,
         persona_name=turn.persona_name,
+        voice=turn.voice,
         provider=provider,
         model=model,
         source=turn.source,

@@ -16,7 +16,7 @@ from temporalio import workflow
 from temporalio.exceptions import ActivityError
 
 with workflow.unsafe.imports_passed_through():
-    from workflows.activity_calls import Stop, outcome_of, settle, start
+    from workflows.activity_calls import Stop, settle, start, work_of
     from workflows.contracts.context import ContextRef
     from workflows.contracts.generation import (
         CALL_MODEL,
@@ -92,6 +92,8 @@ class ToolLoop:
         self._new_entries: list[TranscriptEntry] = []
         self._consecutive_errors = 0
         self._needs_follow_up = True
+        self.finish_reason: str | None = None
+        """Of the last model call."""
 
     async def run(self) -> LoopEnd:
         limits = self._turn.limits
@@ -177,20 +179,21 @@ class ToolLoop:
         await workflow.wait_condition(
             lambda: (
                 handle.done()
-                or self._stop.requested
+                or self._stop.ends_the_work
                 or self._unread()
                 or self._interrupted(iteration)
             )
         )
-        if (self._unread() or self._interrupted(iteration)) and not self._stop.requested:
+        if (self._unread() or self._interrupted(iteration)) and not self._stop.ends_the_work:
             await settle(handle)  # nobody will read the rest: do not pay for it
             return None
         try:
-            result = await outcome_of(handle, self._stop)
+            result = await work_of(handle, self._stop)
         except ActivityError as error:
             workflow.logger.error("model call %d of %s: %s", iteration, self._turn_id, error.cause)
             return None
         self._progress.model_answered(result)
+        self.finish_reason = result.finish_reason
         self._outbox.accept_result(iteration, result)
         return result
 
@@ -280,9 +283,10 @@ class ToolLoop:
             case StreamStatus.EMPTY_RESPONSE:
                 if self._was_enough(result):
                     return LoopEnd(StreamStatus.COMPLETED)
+                again = self._turn.retries_left > 0
                 return LoopEnd(
                     StreamStatus.EMPTY_RESPONSE,
-                    "The model sent an empty answer. Please try again.",
+                    "" if again else "The model sent an empty answer. Please try again.",
                     "the model sent an empty answer",
                 )
             case StreamStatus.TIMEOUT:

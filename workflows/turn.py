@@ -25,9 +25,10 @@ with workflow.unsafe.imports_passed_through():
     from workflows.contracts.effects import FINISH_TURN, FinishRequest
     from workflows.contracts.generation import SEGMENTS_SIGNAL, SegmentBatch, StreamStatus
     from workflows.contracts.history import READ_HISTORY, HistoryRequest
-    from workflows.contracts.invocation import TURN_WORKFLOW
+    from workflows.contracts.invocation import TURN_WORKFLOW, Origin, QuotaSource
     from workflows.contracts.turn import (
         FOLLOW_UP_SIGNAL,
+        NATURAL_STOP_SIGNAL,
         TOOLS_USED_SIGNAL,
         ToolsUsed,
         TurnInput,
@@ -73,7 +74,7 @@ class TurnWorkflow:
         if self._bug is not None:
             # Without its message and trace: both may quote content, and a failure is in the open.
             raise ApplicationError(end.error or "a bug", non_retryable=True)
-        if end.status is StreamStatus.STOPPED_BY_USER:
+        if self._stop_requested():
             raise asyncio.CancelledError
         return TurnResult(
             status=end.status,
@@ -81,6 +82,8 @@ class TurnWorkflow:
             iterations=self._progress.iteration,
             usage=self._progress.usage,
             tools=self._tools_used(),
+            produced_text=bool(self._outbox.said().strip()),
+            finish_reason=self._loop.finish_reason if self._loop else None,
         )
 
     @workflow.signal(name=SEGMENTS_SIGNAL)
@@ -88,6 +91,11 @@ class TurnWorkflow:
         """Text of the model call that is streaming."""
         self._outbox.accept(batch)
         self._progress.streaming()
+
+    @workflow.signal(name=NATURAL_STOP_SIGNAL)
+    def natural_stop(self) -> None:
+        """The member who is being answered asked that it stop."""
+        self._stop.natural = True
 
     @workflow.signal(name=FOLLOW_UP_SIGNAL)
     def follow_up(self) -> None:
@@ -146,6 +154,8 @@ class TurnWorkflow:
                         turn_id=self._turn_id,
                         channel_id=message.channel_id,
                         trigger_message_id=message.message_id,
+                        owner_id=message.author_id,
+                        persona_id=self._turn.persona_id,
                         omit_message_ids=self._turn.omit_message_ids,
                     ),
                     summary="reads the channel, starts typing",
@@ -234,7 +244,7 @@ class TurnWorkflow:
             log_channel_id=context.log_channel_id,
             trigger_message_id=message.message_id,
             first_message_id=self._outbox.first_message_id,
-            is_synthetic=message.is_synthetic,
+            is_synthetic=not message.is_in_channel,
             persona_id=self._turn.persona_id,
             persona_name=self._turn.persona_name,
             generation=self._turn.generation,
@@ -250,6 +260,15 @@ class TurnWorkflow:
             await handle
         except ActivityError:
             workflow.logger.warning("the thought log misses turn %s", self._turn_id)
+
+    def _quota_key(self) -> str | None:
+        """One charge for a message, however many personas answer it (C045)."""
+        message = self._turn.invocation
+        charged = message.text_quota_source is QuotaSource.USER and message.origin is Origin.MESSAGE
+        charged = charged and message.author_persona_id is None
+        if not charged or message.guild_id is None or message.is_stop_response:
+            return None
+        return message.text_quota_key or message.message_id
 
     def _tools_used(self) -> ToolsUsed:
         return self._loop.tools.used(context_built=True) if self._loop else ToolsUsed()
@@ -288,6 +307,7 @@ class TurnWorkflow:
             user_name=message.author_name,
             user_text=message.content,
             reply_text=self._outbox.said(),
+            quota_key=self._quota_key(),
             tools_succeeded=self._loop.tools.calls_succeeded if self._loop else [],
         )
         try:

@@ -14,8 +14,9 @@ again. Degrading a rejected request (behaviour 6.8) belongs around `_Call._read`
 was received.
 
 A cancel means one of two things, told apart by `activity.cancellation_details()`: a person stopped
-the turn, or this worker or attempt ends and another attempt starts over. Either way nothing more is
-said, the provider's connection is closed first, the usage is booked, and the activity ends as
+the turn, or this worker or attempt ends and another attempt starts over. After a stop the
+text so far is told once more, for a turn that still wants it; otherwise nothing more is said. The
+provider's connection is closed first, the usage is booked, and the activity ends as
 cancelled, even if a library swallowed the cancellation (T07).
 """
 
@@ -69,6 +70,9 @@ from workflows.contracts.generation import (
 
 BOOK_BUDGET = 5.0
 """Seconds to book usage after a cancel; a store that hangs must not hold the turn's end."""
+
+FLUSH_BUDGET = 1.0
+"""Seconds to tell the rest of the text after a stop: the turn waits for it."""
 
 log = structlog.get_logger(__name__)
 
@@ -281,7 +285,7 @@ class _Call:
         status = StreamStatus.STOPPED_BY_USER if stopped else "interrupted"
         await asyncio.gather(
             _within(BOOK_BUDGET, self._book(self._usage(), status)),
-            self._sender.abandon(),
+            _within(FLUSH_BUDGET, self._flush()) if stopped else self._sender.abandon(),
         )
         log.info(
             "model call stopped" if stopped else "model call interrupted",
@@ -290,6 +294,13 @@ class _Call:
             attempt=self._attempt,
             ms=round(self._elapsed_ms()),
         )
+
+    async def _flush(self) -> None:
+        """What had been said and not yet told. A turn that was killed drops it; one that was asked
+        in words to stop shows it (behaviour 2.4)."""
+        if self._text is not None:
+            self._text.finish()
+            await self._sender.flush()
 
     def _usage(self) -> Usage:
         return usage_of(self._stream.usage, self._models.settings) if self._stream else Usage()

@@ -117,6 +117,14 @@ class SegmentSender:
             await asyncio.wait({self._task}, timeout=DELIVERY_BUDGET)
         return [segment for segment, _ in self._waiting]
 
+    async def flush(self) -> None:
+        """Signal all that is left, once, and stop: the turn decides whether it still wants it."""
+        left = await self.close()
+        if left:
+            await self._signaller.signal(
+                SegmentBatch(call_index=self._call_index, attempt=self._attempt, segments=left)
+            )
+
     async def abandon(self) -> None:
         """Stop at once, whatever is under way. Does nothing after `close`."""
         if self._task is not None:

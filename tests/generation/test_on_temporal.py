@@ -130,7 +130,7 @@ async def _cancelled_mid_stream(desk: Desk, client: Client) -> None:
     assert closed_at - cancelled_at < 2
     with pytest.raises(WorkflowFailureError):
         await turn.result()
-    assert " ".join(await _said(turn, 2)).split() == ["One.", "Two."]
+    assert " ".join(await _said(turn, 3)).split() == ["One.", "Two.", "Thr"]
     assert desk.storage.usage.rows["turn/1/2/3", 1, 1].status == "stopped_by_user"
 
 

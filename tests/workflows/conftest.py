@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -31,6 +31,7 @@ from workflows.contracts.invocation import (
     KillOutcome,
     KillRequest,
 )
+from workflows.contracts.planning import PlannedTurn
 from workflows.contracts.turn import ChannelInput, TurnResult
 from workflows.turn import TurnWorkflow
 
@@ -107,6 +108,18 @@ class Channel:
         )
         return message
 
+    def make_worker(self, cached: int = 0) -> Worker:
+        """One worker at a time: a second one for the same queue is refused."""
+        return Worker(
+            self.client,
+            task_queue=self.queue,
+            workflows=[ChannelWorkflow, TurnWorkflow],
+            activities=self.worker.activities(),
+            max_cached_workflows=cached,
+            max_heartbeat_throttle_interval=timedelta(milliseconds=200),
+            default_heartbeat_throttle_interval=timedelta(milliseconds=100),
+        )
+
     @property
     def handle(self) -> WorkflowHandle[ChannelWorkflow, None]:
         return self.client.get_workflow_handle(channel_workflow_id(self.id))
@@ -120,7 +133,9 @@ class Channel:
 
     async def answered(self, message: ChatIncoming) -> TurnResult:
         """The result of the message's turn, once it has started and ended."""
-        turn = self.turn(message)
+        return await self._result(self.turn(message))
+
+    async def _result(self, turn: WorkflowHandle[TurnWorkflow, TurnResult]) -> TurnResult:
         async with asyncio.timeout(30):
             while True:
                 try:
@@ -129,6 +144,16 @@ class Channel:
                     if error.status is not RPCStatusCode.NOT_FOUND:
                         raise
                 await asyncio.sleep(0.01)
+
+    async def answered_by(
+        self, message: ChatIncoming, persona: PlannedTurn, generation: int = 0
+    ) -> TurnResult:
+        """The same, of one persona's turn, or of one try of it."""
+        turn_id = turn_workflow_id(self.id, message.message_id, persona.persona_id, generation)
+        turn: WorkflowHandle[TurnWorkflow, TurnResult] = self.client.get_workflow_handle(
+            turn_id, result_type=TurnResult
+        )
+        return await self._result(turn)
 
     async def stopped(self, message: ChatIncoming) -> None:
         """Wait until the message's turn has ended, and hold it to having ended as stopped."""
@@ -167,24 +192,18 @@ async def channel(environment: WorkflowEnvironment) -> AsyncIterator[Channel]:
 
 
 @asynccontextmanager
-async def open_channel(client: Client, *, cached: int = 0) -> AsyncIterator[Channel]:
+async def open_channel(
+    client: Client, *, cached: int = 0, workflows: bool = True
+) -> AsyncIterator[Channel]:
     """A worker and a bot of their own on queues of their own.
 
     With no workflow cached every task replays the whole history, so that code which is not
-    deterministic fails at once.
+    deterministic fails at once. Without `workflows` the test brings the worker.
     """
     number = str(next(_snowflakes))
     discord, worker = FakeDiscord(), FakeWorker(client)
     queue = f"turns-{number}"
-    turns = Worker(
-        client,
-        task_queue=queue,
-        workflows=[ChannelWorkflow, TurnWorkflow],
-        activities=worker.activities(),
-        max_cached_workflows=cached,
-        max_heartbeat_throttle_interval=timedelta(milliseconds=200),
-        default_heartbeat_throttle_interval=timedelta(milliseconds=100),
-    )
     bot = Worker(client, task_queue=discord_queue(number), activities=discord.activities())
-    async with turns, bot:
-        yield Channel(client, discord, worker, number, queue, number)
+    channel = Channel(client, discord, worker, number, queue, number)
+    async with channel.make_worker(cached) if workflows else nullcontext(), bot:
+        yield channel

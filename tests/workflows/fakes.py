@@ -60,6 +60,8 @@ class Message:
     reply_to: str | None
     title: str = ""
     sticker_id: str | None = None
+    voice: str = ""
+    """The webhook's name; empty: the bot's own account."""
 
 
 class FakeDiscord:
@@ -118,6 +120,7 @@ class FakeDiscord:
                     reply_to,
                     outgoing.title,
                     outgoing.sticker_id,
+                    "" if request.voice.is_main else request.voice.name,
                 )
                 self.messages.append(found)
             reply_to = None
@@ -271,6 +274,9 @@ class FakeWorker:
         self.cannot_build: Exception | None = None
         self.plan_failures = 0
         """How many more times planning fails."""
+        self.planned: list[PlanRequest] = []
+        self.plan: Callable[[PlanRequest, TurnPlan], TurnPlan] | None = None
+        """What becomes of a plan before it is returned."""
         self.running = 0
         self.most_running = 0
         self.tool: Callable[[ToolRequest], Awaitable[ToolResult]] = self._tool_succeeds
@@ -280,7 +286,12 @@ class FakeWorker:
         if self.plan_failures:
             self.plan_failures -= 1
             raise RuntimeError("the database is away")
-        return TurnPlan(turns=self.personas, limits=self.limits)
+        self.planned.append(request)
+        message = request.invocation
+        selected = message.selected_persona_id
+        turns = [p for p in self.personas if selected in (None, p.persona_id)]
+        plan = TurnPlan(turns=turns, limits=self.limits)
+        return self.plan(request, plan) if self.plan is not None else plan
 
     @activity.defn(name=BUILD_CONTEXT.name)
     async def build_context(self, request: ContextRequest) -> ContextRef:

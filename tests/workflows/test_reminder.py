@@ -49,6 +49,7 @@ from workflows.contracts.invocation import (
     InvocationEnd,
     InvocationOutcome,
     Origin,
+    Source,
 )
 from workflows.contracts.planning import PLAN_TURNS, PlanRequest, TurnPlan
 from workflows.contracts.reminders import (
@@ -63,8 +64,8 @@ from workflows.contracts.reminders import (
     ReminderState,
 )
 from workflows.contracts.tools import CREATE_TASK
-from workflows.contracts.turn import ChannelInput, ChannelState
-from workflows.queue import ChannelQueue, Offer
+from workflows.contracts.turn import ChannelInput, ChannelState, QueueEntry
+from workflows.queue import ChannelQueue
 from workflows.reminder import ReminderWorkflow
 from workflows.turn import TurnWorkflow
 
@@ -848,8 +849,8 @@ def test_a_queued_reminder_keeps_all_that_it_carries():
     """C010: also through continue-as-new of its channel."""
     incoming = invocation(a_reminder(), 2)
     queue = ChannelQueue(ChannelState())
-    queue.offer(invocation(a_reminder(id=4), 0), busy=False)
-    assert queue.offer(incoming, busy=True) is Offer.ACCEPTED
+    for message in (invocation(a_reminder(id=4), 0), incoming):
+        assert queue.append(QueueEntry(invocation=message, source=Source.MANUAL))
     state = ChannelState.model_validate(json.loads(queue.state().model_dump_json()))
     replayed = ChannelQueue(state)
     replayed.take()

@@ -46,6 +46,9 @@ class SendRequest(Contract):
     outgoing: list[Outgoing]
     voice: Voice = Voice()
     """Who says it. The system's own words (notices) are the bot account's all the same."""
+    direct_to: str | None = None
+    """Notices for this member alone: they go to the member's direct messages instead. One who
+    takes none is not told; that is no failure."""
     reply_to: str | None = None
     """Message that the first message of this batch replies to."""
     last: bool = False

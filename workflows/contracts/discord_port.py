@@ -11,6 +11,7 @@ from typing import Protocol
 
 from workflows.contracts.base import Contract
 from workflows.contracts.history import HistoryMessage
+from workflows.contracts.identity import Voice
 from workflows.contracts.invocation import ChatIncoming
 
 
@@ -81,9 +82,12 @@ class DiscordPort(Protocol):
 
     async def react(self, channel_id: str, message_id: str, emoji: str) -> None: ...
 
-    async def reply(self, channel_id: str, message_id: str, text: str, nonce: str) -> list[str]:
+    async def reply(
+        self, channel_id: str, message_id: str, text: str, nonce: str, voice: Voice | None = None
+    ) -> list[str]:
         """Send `text` as a reply, cut like any answer; the ids of the messages. `nonce` is the
-        first 22 characters of their nonces."""
+        first 22 characters of their nonces. `voice`: of the persona that says it; None: the main
+        one."""
         ...
 
     async def pin(self, channel_id: str, message_id: str, pinned: bool) -> None: ...
@@ -97,9 +101,14 @@ class DiscordPort(Protocol):
         ...
 
     async def create_thread(
-        self, channel_id: str, name: str, first_message: str, nonce: str
+        self,
+        channel_id: str,
+        name: str,
+        first_message: str,
+        nonce: str,
+        voice: Voice | None = None,
     ) -> ChannelFacts:
-        """A public thread with `first_message` in it. `nonce` as in `reply`."""
+        """A public thread with `first_message` in it. `nonce` and `voice` as in `reply`."""
         ...
 
     async def read_file(

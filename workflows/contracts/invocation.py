@@ -152,6 +152,8 @@ class ChatIncoming(Contract):
     skip_lock: bool = False
     retry_count: int = 0
     """Empty answers to this message so far (behaviour 6.9)."""
+    empty_response_finish_reason: str | None = None
+    """Of the last one, where the provider gave one."""
     text_quota_source: QuotaSource = QuotaSource.USER
     text_quota_key: str | None = None
     """What the quota is charged for, once, however many personas answer; None: the message."""
@@ -171,6 +173,11 @@ class ChatIncoming(Contract):
     answer_to: str | None = None
     """Id of a workflow that wants to hear how this came out: it receives an
     `InvocationOutcome`."""
+
+    @property
+    def is_in_channel(self) -> bool:
+        """A message of the channel has this id, and can be replied to and linked."""
+        return self.origin is Origin.MESSAGE and self.addressed is not Addressed.COMMAND
 
     @property
     def is_synthetic(self) -> bool:

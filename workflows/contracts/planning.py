@@ -10,6 +10,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 from workflows.contracts.base import ActivityStub, Contract
+from workflows.contracts.counters import ChannelCounters
 from workflows.contracts.identity import Voice
 from workflows.contracts.invocation import ChatIncoming
 from workflows.contracts.turn import TurnLimits
@@ -49,23 +50,6 @@ class PlanRefusal(Contract):
     """The notice goes to the author alone (cooldowns, behaviour 5.4)."""
 
 
-class ChannelCounters(Contract):
-    """What a channel counts across its turns."""
-
-    autochat: int = 0
-    """Messages since the last automatic answer."""
-    autochat_target: int | None = None
-    """Drawn anew after each answer, where the channel has a range."""
-    cascade: int = 0
-    """Answers that produced text since a person last spoke (behaviour 5.3)."""
-    cascade_after_id: str | None = None
-    """Id of the newest message that was counted; a newer one of a person's resets the count."""
-    cascade_at: str | None = None
-    """When it last rose, ISO 8601, UTC: thirty idle minutes reset it."""
-    last_persona_id: int | None = None
-    """Who responded last."""
-
-
 class PlanRequest(Contract):
     invocation: ChatIncoming
     counters: ChannelCounters = ChannelCounters()
@@ -84,6 +68,8 @@ class TurnPlan(Contract):
     follow_up_eligible: bool = False
     """The author may interrupt this answer by writing more (behaviour 2.3)."""
     max_follow_ups: int = 3
+    empty_retries: int = 0
+    """How often an empty answer is asked for again (behaviour 18: 2); 0 in plans of before."""
     limits: TurnLimits = TurnLimits()
     provider: str = ""
     model: str = ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 from workflows.contracts.base import ActivityStub, Contract
+from workflows.contracts.identity import Voice
 from workflows.contracts.invocation import Origin, Source
 
 DISCORD_TOOLS = "discord"
@@ -76,6 +77,8 @@ class ToolContext(Contract):
     locale: str = ""
     persona_id: int = 0
     persona_name: str = ""
+    voice: Voice = Voice()
+    """How the persona speaks, for what a tool says in its name."""
     provider: str = ""
     model: str = ""
     source: Source = Source.MESSAGE

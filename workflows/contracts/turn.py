@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from workflows.contracts.base import Contract
+from workflows.contracts.counters import ChannelCounters
 from workflows.contracts.generation import StreamStatus, Usage
 from workflows.contracts.identity import Voice
 from workflows.contracts.invocation import ChatIncoming, Source
@@ -37,6 +38,8 @@ class TurnInput(Contract):
     model: str = ""
     retained_tools: list[str] = []
     """Tools that succeeded lately in this channel, and stay on offer (behaviour 8)."""
+    retries_left: int = 0
+    """How often an empty answer is asked for again: only the last one is told (behaviour 6.9)."""
 
     @property
     def is_queued(self) -> bool:
@@ -61,7 +64,15 @@ class TurnResult(Contract):
     iterations: int = 0
     usage: Usage = Usage()
     tools: ToolsUsed = ToolsUsed()
+    produced_text: bool = False
+    """The persona's own words stand in the channel."""
+    finish_reason: str | None = None
+    """Of the last model call."""
 
+
+NATURAL_STOP_SIGNAL = "natural_stop"
+"""Signal of `TurnWorkflow` without an argument: the member who is being answered asked in words
+that it stop (behaviour 2.4). What was said so far is still delivered."""
 
 FOLLOW_UP_SIGNAL = "follow_up"
 """Signal of `TurnWorkflow` without an argument: the member who is being answered has written more,
@@ -77,6 +88,8 @@ class QueueEntry(Contract):
 
     invocation: ChatIncoming
     source: Source = Source.MESSAGE
+    is_follow_up: bool = False
+    """It took the place of an answer to its author (behaviour 2.3)."""
 
 
 class RetainedTool(Contract):
@@ -93,6 +106,9 @@ class ChannelState(Contract):
     dismissed: list[ChatIncoming] = []
     """Messages that lost their turn, and whose sender wants to hear of it."""
     retained_tools: list[RetainedTool] = []
+    counters: ChannelCounters = ChannelCounters()
+    follow_ups: int = 0
+    """Answers in a row that gave way to a follow-up."""
     seen_message_ids: list[str] = []
     """Newest last, bounded: gateway events that Discord repeats are answered once."""
 

@@ -1,0 +1,443 @@
+"""What becomes of a message that finds its channel locked (behaviour 2.2 to 2.4, 4, 5.2, 6.9)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from temporalio import activity
+from temporalio.client import WorkflowFailureError
+
+from tests.workflows.conftest import Channel, until
+from tests.workflows.fakes import ModelCall, ModelScript, script_of, tool_success
+from workflows.contracts.counters import ChannelCounters
+from workflows.contracts.generation import ModelResult, StreamStatus
+from workflows.contracts.identity import Voice
+from workflows.contracts.invocation import Addressed, ChatIncoming, QuotaSource
+from workflows.contracts.planning import (
+    PlannedTurn,
+    PlanReason,
+    PlanRefusal,
+    PlanRequest,
+    TurnPlan,
+)
+from workflows.contracts.tools import ToolRequest, ToolResult
+from workflows.disposition import Disposition, Lock, dispose
+from workflows.natural_stop import asks_to_stop
+
+NOVA, LUNA, ORION = (
+    PlannedTurn(persona_id=1, persona_name="Nova"),
+    PlannedTurn(persona_id=2, persona_name="Luna", voice=Voice(name="Luna", is_main=False)),
+    PlannedTurn(persona_id=3, persona_name="Orion", voice=Voice(name="Orion", is_main=False)),
+)
+
+
+def incoming(text: str = "hi", **fields: object) -> ChatIncoming:
+    return ChatIncoming.model_validate(
+        {
+            "application_id": "1",
+            "channel_id": "2",
+            "message_id": "3",
+            "author_id": "7",
+            "author_name": "Ada",
+            "content": text,
+            "addressed": Addressed.NOT,
+            **fields,
+        }
+    )
+
+
+BUSY = Lock(owner_id="7", persona_id=1, follow_up_eligible=True)
+
+
+# The tree, row by row
+
+
+@pytest.mark.parametrize(
+    ("message", "lock", "expected"),
+    [
+        (incoming(), None, Disposition.NON_TRIGGER_PRE_LOCK),
+        (incoming(addressed=Addressed.MENTION), None, Disposition.ACCEPTED),
+        (incoming(is_manual=True), None, Disposition.ACCEPTED),
+        # C008: a real stop is pending
+        (
+            incoming(addressed=Addressed.MENTION),
+            Lock(stop_pending=True),
+            Disposition.STOP_REQUESTED,
+        ),
+        # natural stop: its own answer's owner, in words
+        (incoming("please stop"), BUSY, Disposition.NATURAL_STOP),
+        (incoming("please stop", author_id="8"), BUSY, Disposition.NON_TRIGGER),
+        (incoming("please stop", is_manual=True), BUSY, Disposition.QUEUED),
+        (incoming("please stop", author_persona_id=2), BUSY, Disposition.NON_TRIGGER),
+        (incoming("stop"), Lock(owner_id="7", is_stop_response=True), Disposition.NON_TRIGGER),
+        # follow-up
+        (incoming("and another thing"), BUSY, Disposition.FOLLOW_UP),
+        (incoming("and another thing", author_id="8"), BUSY, Disposition.NON_TRIGGER),
+        (incoming(addressed=Addressed.MENTION, mentions_us=True), BUSY, Disposition.FOLLOW_UP),
+        (incoming("x"), Lock(owner_id="7", persona_id=1), Disposition.NON_TRIGGER),
+        # C011, C020: a command, a direct message
+        (incoming(addressed=Addressed.COMMAND, is_manual=True), BUSY, Disposition.QUEUED),
+        (incoming(addressed=Addressed.DIRECT_MESSAGE, is_manual=True), BUSY, Disposition.QUEUED),
+        # C016: another persona's word
+        (
+            incoming(addressed=Addressed.TRIGGER_WORD, persona_ids=[2], persona_named=True),
+            BUSY,
+            Disposition.QUEUED,
+        ),
+        (incoming(addressed=Addressed.REPLY, reply_persona_id=2), BUSY, Disposition.QUEUED),
+        (
+            incoming(addressed=Addressed.MENTION, mentions_us=True),
+            Lock(owner_id="7", persona_id=2, is_main=False, follow_up_eligible=True),
+            Disposition.QUEUED,
+        ),
+        # C009: a message of a counting channel
+        (incoming(addressed=Addressed.AUTOCHAT, author_id="8"), BUSY, Disposition.NON_TRIGGER),
+        (incoming(addressed=Addressed.ALWAYS_REPLY, author_id="8"), BUSY, Disposition.QUEUED),
+        (incoming(addressed=Addressed.MENTION, author_id="8"), BUSY, Disposition.QUEUED),
+    ],
+)
+def test_the_decision_tree(message: ChatIncoming, lock: Lock | None, expected: Disposition) -> None:
+    assert dispose(message, lock) is expected
+
+
+def test_a_fourth_follow_up_takes_the_ordinary_way() -> None:
+    """C015."""
+    lock = Lock(owner_id="7", persona_id=1, follow_up_eligible=True, follow_ups=3)
+    named = incoming(addressed=Addressed.MENTION)
+    assert dispose(named, lock) is Disposition.QUEUED
+    assert dispose(incoming(), lock) is Disposition.NON_TRIGGER
+
+
+@pytest.mark.parametrize(
+    ("text", "stops"),
+    [
+        ("stop", True),
+        ("Please STOP!", True),
+        ("ok, never   mind", True),
+        ("that’s enough", True),
+        ("もうやめて", True),
+        ("ｓｔｏｐ", True),
+        ("unstoppable", False),
+        ("the bus stopped", False),
+        ("a waiter came", False),
+        ("chilly today", False),
+        ("", False),
+    ],
+)
+def test_words_that_ask_to_stop(text: str, stops: bool) -> None:
+    assert asks_to_stop(text) is stops
+
+
+@given(st.text(max_size=200))
+def test_asking_never_fails(text: str) -> None:
+    assert asks_to_stop(text) in (True, False)
+
+
+# In a channel
+
+
+def eligible(request: PlanRequest, plan: TurnPlan) -> TurnPlan:
+    manual = request.invocation.addressed is Addressed.COMMAND
+    return plan.model_copy(update={"follow_up_eligible": not manual})
+
+
+async def streams(call: ModelCall) -> ModelResult:
+    await call.say("shown")
+    return await call.until_cancelled()
+
+
+def after(first: ModelScript, then: str = "next") -> ModelScript:
+    """The first model call of the test plays `first`, all others answer."""
+    calls = 0
+
+    async def script(call: ModelCall) -> ModelResult:
+        nonlocal calls
+        calls += 1
+        return await first(call) if calls == 1 else call.result(then)
+
+    return script
+
+
+async def test_a_follow_up_runs_next_ahead_of_older_messages(channel: Channel) -> None:
+    """C012: the stream gives way, what was shown stays, the follow-up goes before Ben's."""
+    channel.worker.plan = eligible
+    channel.worker.script = after(streams)
+    first = await channel.post()
+    await until(lambda: channel.discord.texts == ["shown"])
+    other = await channel.post(channel.message("Nova?", author_id="8"))
+    follow_up = await channel.post(channel.message("and cats", addressed=Addressed.NOT))
+    result = await channel.answered(first)
+    assert result.status is StreamStatus.FOLLOW_UP_INTERRUPT
+    await channel.answered(other)
+    order = [request.invocation.message_id for request in channel.worker.built]
+    assert order == [first.message_id, follow_up.message_id, other.message_id]
+    job = channel.worker.built[1].invocation
+    assert (job.is_manual, job.selected_persona_id) == (True, 1)
+    assert "interact_with_recent_message" in job.disabled_tools
+    assert channel.discord.texts == ["shown", "next", "next"]
+
+
+async def test_a_newer_follow_up_replaces_one_that_waits(channel: Channel) -> None:
+    """In a chain the answer goes on (C013), and only the last of several follow-ups is answered."""
+    channel.worker.plan = eligible
+    running, go_on = asyncio.Event(), asyncio.Event()
+
+    async def tool(request: ToolRequest) -> ToolResult:
+        running.set()
+        while not go_on.is_set():
+            activity.heartbeat()
+            await asyncio.sleep(0.01)
+        return tool_success(request)
+
+    channel.worker.tool = tool
+    channel.worker.script = after(script_of(lambda call: call.tool("slow")), then="done")
+    first = await channel.post()
+    await running.wait()
+    for text in ("one", "two", "three"):
+        last = await channel.post(channel.message(text, addressed=Addressed.NOT))
+    go_on.set()
+    await channel.answered(last)
+    assert (await channel.answered(first)).status is StreamStatus.COMPLETED
+    assert [request.invocation.content for request in channel.worker.built] == [
+        first.content,
+        "three",
+    ]
+
+
+async def test_interrupts_are_counted_and_a_completed_answer_begins_anew(channel: Channel) -> None:
+    """C015: three in a row, and the fourth message of the member finds no follow-up any more."""
+    channel.worker.plan = eligible
+    channel.worker.script = streams
+    posted = [await channel.post()]
+    for number in range(3):
+        await until(lambda number=number: len(channel.discord.texts) == number + 1)
+        posted.append(await channel.post(channel.message("more", addressed=Addressed.NOT)))
+    await until(lambda: len(channel.discord.texts) == 4)
+    fourth = await channel.post(channel.message("Nova, more", addressed=Addressed.MENTION))
+    channel.worker.script = script_of(lambda call: call.result("fine"))
+    await channel.turn(posted[-1]).cancel()
+    await channel.answered(fourth)
+    statuses = [request.status for request in channel.worker.finished]
+    assert statuses[:3] == [StreamStatus.FOLLOW_UP_INTERRUPT] * 3
+    assert statuses[3] is StreamStatus.STOPPED_BY_USER
+
+
+async def test_please_stop(channel: Channel) -> None:
+    """C018: queued persona work goes, the partial text stays, one stop response follows, and it
+    comes before Ben's message. C044-like: the system pays for it."""
+    channel.worker.plan = eligible
+    channel.worker.personas = [NOVA, LUNA, ORION]
+    channel.worker.script = after(streams, then="All right.")
+    first = await channel.post(channel.message("Nova, Luna, Orion!"))
+    await until(lambda: channel.discord.texts == ["shown"])
+    other = await channel.post(channel.message("Nova?", author_id="8", selected_persona_id=1))
+    stop = await channel.post(channel.message("please stop", addressed=Addressed.NOT))
+    result = await channel.answered(first)
+    assert result.status is StreamStatus.STOPPED_BY_USER
+    await channel.answered(other)
+    built = [request.invocation for request in channel.worker.built]
+    assert [each.message_id for each in built] == [
+        first.message_id,
+        stop.message_id,
+        other.message_id,
+    ]
+    response = built[1]
+    assert (response.is_stop_response, response.selected_persona_id) == (True, 1)
+    assert response.text_quota_source is QuotaSource.SYSTEM
+    assert channel.discord.texts == ["shown", "All right.", "All right."]
+
+
+async def test_text_that_was_on_its_way_is_delivered_at_a_stop_in_words(channel: Channel) -> None:
+    """2.4: the stream stops after flushing its buffer."""
+
+    async def streams_more(call: ModelCall) -> ModelResult:
+        await call.say("shown")
+        try:
+            return await call.until_cancelled()
+        except asyncio.CancelledError:
+            await call.say("the rest")  # what the stream had in its buffer
+            raise
+
+    channel.worker.plan = eligible
+    channel.worker.script = after(streams_more, then="Sorry.")
+    await channel.post()
+    await until(lambda: channel.discord.texts == ["shown"])
+    stop = await channel.post(channel.message("stop", addressed=Addressed.NOT))
+    await channel.answered(stop)
+    assert channel.discord.texts == ["shown", "the rest", "Sorry."]
+
+
+async def test_a_stop_response_is_immune_to_further_stops(channel: Channel) -> None:
+    channel.worker.plan = eligible
+    channel.worker.script = streams
+    await channel.post()
+    await until(lambda: channel.discord.texts == ["shown"])
+    stop = await channel.post(channel.message("stop", addressed=Addressed.NOT))
+    await until(lambda: channel.discord.texts == ["shown", "shown"])
+    await channel.post(channel.message("stop!", addressed=Addressed.NOT))
+    channel.worker.script = script_of(lambda call: call.result("fine"))
+    await channel.turn(stop).cancel()
+    await until(lambda: len(channel.worker.finished) == 2)
+    last = await channel.post()
+    await channel.answered(last)
+    assert len(channel.worker.built) == 3, "the second stop began nothing"
+
+
+async def test_a_kill_while_a_stop_is_pending_leaves_nothing(channel: Channel) -> None:
+    """C008: what comes before the turn has unwound is ignored, and the queue stays empty."""
+    release = asyncio.Event()
+
+    async def slow_to_die(call: ModelCall) -> ModelResult:
+        await call.say("shown")
+        try:
+            return await call.until_cancelled()
+        except asyncio.CancelledError:
+            await release.wait()
+            raise
+
+    channel.worker.script = slow_to_die
+    message = await channel.post()
+    await until(lambda: channel.discord.texts == ["shown"])
+    assert (await channel.kill()).stopped
+    await channel.post(channel.message("Nova, again"))
+    assert (await channel.kill()).cleared == 0
+    release.set()
+    await channel.stopped(message)
+    assert len(channel.worker.built) == 1
+
+
+async def test_what_is_said_right_after_a_stop_is_answered(channel: Channel) -> None:
+    """The turn has ended for all that its author can see; the channel hears of it a little later,
+    and drops nothing that was said in between."""
+    channel.worker.script = after(streams, then="here")
+    message = await channel.post()
+    await until(lambda: channel.discord.texts == ["shown"])
+    await channel.kill()
+    await channel.stopped(message)
+    again = await channel.post(channel.message("Nova, again"))
+    await channel.answered(again)
+    assert channel.discord.texts == ["shown", "here"]
+
+
+async def test_two_personas_answer_one_after_another(channel: Channel) -> None:
+    """C040: each under its own turn, the second as a job that was planned anew."""
+    channel.worker.personas = [LUNA, NOVA]
+    message = await channel.post(channel.message("Luna and Nova!"))
+    await channel.answered_by(message, NOVA)
+    assert [request.persona_id for request in channel.worker.built] == [2, 1]
+    first, second = (request.invocation for request in channel.worker.planned)
+    assert (first.is_persona_job, second.is_persona_job) == (False, True)
+    assert second.text_quota_key == message.message_id
+    assert [m.voice for m in channel.discord.messages] == ["Luna", ""]
+
+
+async def test_further_personas_go_before_what_waits(channel: Channel) -> None:
+    channel.worker.personas = [NOVA, LUNA, ORION]
+    go = asyncio.Event()
+
+    async def script(call: ModelCall) -> ModelResult:
+        await go.wait()
+        return call.result("hi")
+
+    channel.worker.script = script
+    message = await channel.post()
+    await until(lambda: len(channel.worker.model_calls) == 1)
+    other = await channel.post(channel.message(author_id="8", selected_persona_id=1))
+    go.set()
+    await channel.answered(other)
+    assert [request.persona_id for request in channel.worker.built] == [1, 2, 3, 1]
+    assert channel.worker.built[-1].invocation.message_id == other.message_id
+    assert message.message_id in channel.worker.built[0].invocation.message_id
+
+
+# Counters, refusals, retries
+
+
+def refuses(reason: PlanReason, notice: str = "", **more: bool) -> Callable[..., TurnPlan]:
+    def plan(request: PlanRequest, plan: TurnPlan) -> TurnPlan:
+        return TurnPlan(refusal=PlanRefusal(reason=reason, notice=notice, **more))
+
+    return plan
+
+
+async def test_a_refusal_is_told_to_its_author_alone(channel: Channel) -> None:
+    channel.worker.plan = refuses(PlanReason.COOLDOWN, "Wait a moment.", by_direct_message=True)
+    await channel.post()
+    await until(lambda: len(channel.discord.requests) == 1)
+    (request,) = channel.discord.requests
+    assert (request.direct_to, request.outgoing[0].text) == ("7", "Wait a moment.")
+    assert channel.worker.built == []
+
+
+async def test_a_silent_refusal_says_nothing(channel: Channel) -> None:
+    channel.worker.plan = refuses(PlanReason.NON_TRIGGER)
+    await channel.post()
+    await until(lambda: len(channel.worker.planned) == 1)
+    channel.worker.plan = None
+    await channel.answered(await channel.post())
+    assert channel.discord.texts == ["Hello."]
+
+
+async def test_the_cascade_is_counted_and_a_person_begins_it_anew(channel: Channel) -> None:
+    """5.3, C043: answers that produced text count; a real user's message resets."""
+    channel.worker.personas = [NOVA, LUNA]
+    first = await channel.post()
+    await channel.answered_by(first, LUNA)
+    counted = [request.counters.cascade for request in channel.worker.planned]
+    assert counted == [0, 1]
+    assert channel.worker.planned[1].counters.last_persona_id == 1
+    third = await channel.post()
+    await channel.answered(third)
+    assert channel.worker.planned[2].counters.cascade == 0
+
+
+async def test_the_planner_counts_and_the_channel_keeps(channel: Channel) -> None:
+    def counts(request: PlanRequest, plan: TurnPlan) -> TurnPlan:
+        autochat = request.counters.autochat + 1
+        return TurnPlan(counters=ChannelCounters(autochat=autochat))
+
+    channel.worker.plan = counts
+    for _ in range(3):
+        await channel.post(channel.message(addressed=Addressed.AUTOCHAT))
+    await until(lambda: len(channel.worker.planned) == 3)
+    assert [request.counters.autochat for request in channel.worker.planned] == [0, 1, 2]
+
+
+async def test_an_empty_answer_is_asked_for_twice_more(channel: Channel) -> None:
+    """C089: under the same lock, one warning in the end; each try a turn of its own."""
+    channel.worker.plan = lambda request, plan: plan.model_copy(update={"empty_retries": 2})
+    channel.worker.script = script_of(lambda call: call.result(status=StreamStatus.EMPTY_RESPONSE))
+    message = await channel.post()
+    await channel.finished(3)
+    other = await channel.post()
+    await until(lambda: len(channel.worker.built) == 4)
+    retries = [request.invocation.retry_count for request in channel.worker.built]
+    assert retries == [0, 1, 2, 0]
+    assert len(channel.discord.texts) == 1, "told once"
+    assert len(channel.worker.planned) == 2, "the lock was kept: it was not planned again"
+    assert other.message_id != message.message_id
+
+
+async def test_a_kill_ends_the_retries(channel: Channel) -> None:
+    channel.worker.plan = lambda request, plan: plan.model_copy(update={"empty_retries": 2})
+    tries = 0
+
+    async def script(call: ModelCall) -> ModelResult:
+        nonlocal tries
+        tries += 1
+        if tries == 1:
+            return call.result(status=StreamStatus.EMPTY_RESPONSE)
+        return await call.until_cancelled()
+
+    channel.worker.script = script
+    message = await channel.post()
+    await until(lambda: len(channel.worker.model_calls) == 2)
+    assert (await channel.kill()).stopped
+    await channel.finished(2)
+    with pytest.raises(WorkflowFailureError):
+        await channel.answered_by(message, NOVA, generation=1)
+    assert len(channel.worker.model_calls) == 2
