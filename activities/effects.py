@@ -1,7 +1,8 @@
 """What is recorded when a turn is over (behaviour 6.9).
 
-In order: short-term memory, then what was used, then the record of the turn. A failure of the first
-two is logged and changes nothing else. All of it is idempotent by turn.
+In order: the text quota, short-term memory, what was used, the place among the answers that are
+under way, then the record of the turn. A failure of any but the last is logged and changes nothing
+else. All of it is idempotent by turn.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from datetime import UTC, datetime
 from temporalio import activity
 
 from activities.context.trigger import written_at
+from activities.planning.quota import charge_answer
 from storage import StmEntry, Storage
 from storage.config import Privacy
 from workflows.contracts.base import server_key
@@ -22,16 +24,23 @@ from workflows.contracts.invocation import Origin
 
 
 class EffectsActivities:
-    def __init__(self, storage: Storage) -> None:
+    def __init__(self, storage: Storage, *, counts_active: bool = False) -> None:
+        """`counts_active`: planning counts the answers that are under way (behaviour 5.4)."""
         self._storage = storage
+        self._counts_active = counts_active
 
     @activity.defn(name=FINISH_TURN.name)
     async def finish_turn(self, request: FinishRequest) -> Nothing:
         """Idempotent by turn; what the turn consumed has been booked by its model calls."""
+        await _attempt("text quota", self._charge, request)
         await _attempt("short-term memory", self._remember, request)
         await _attempt("tool counters", self._count_tools, request)
+        await _attempt("concurrency guard", self._give_way, request)
         await self._storage.turns.finish(request)
         return Nothing()
+
+    async def _charge(self, request: FinishRequest) -> None:
+        await charge_answer(self._storage, request, datetime.now(UTC))
 
     async def _remember(self, request: FinishRequest) -> None:
         """Keep what was said, for the persona's other conversations (behaviour 7.1)."""
@@ -65,6 +74,10 @@ class EffectsActivities:
         await self._storage.counters.tools_used(
             request.turn_id, server_key(request.guild_id, request.user_id), request.tools_succeeded
         )
+
+    async def _give_way(self, request: FinishRequest) -> None:
+        if self._counts_active:
+            await self._storage.answering.end(request.channel_id, request.trigger_message_id)
 
 
 def _entry(author: str, text: str, is_persona: bool, at: datetime) -> StmEntry:

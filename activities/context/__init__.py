@@ -10,10 +10,11 @@
     errands         row 06: what is still to come due
     short_term      row 07: what was lately said, here and elsewhere
     trigger         the message to answer is always there
+    perspective     which of the messages are the persona's own, and which another's
     budget          what fits: the oldest messages go first
     dialogue        row 11: the conversation, line by line
     references      `ref_N` and `media_N`, and how they are shown
-    directives      what stands at the very end of a turn that waited
+    directives      what stands at the very end: of a turn that waited, a stop, a second attempt
     summons         the same of a turn that no message brought about
 
 `compose` puts them together, without I/O; `build` is the activity around it; `document` is what is

@@ -53,7 +53,7 @@ class ContextActivities:
             raise ApplicationError(
                 str(error), type=type(error).__name__, non_retryable=True
             ) from None
-        messages = conversation(request, sources.history)
+        messages = conversation(request, sources)
         offer = make_offer(request, sources, messages, self._registry)
         document = compose(request, sources, messages, offer, self._budget)
         if offer.situation.has_files and not document.media:

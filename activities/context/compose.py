@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from activities.context.authors import people_of
+from activities.context.authors import author_labels, is_persona, people_of, speaker_of
 from activities.context.budget import CONTEXT_BUDGET, MESSAGE_OVERHEAD, estimate_tokens, trim
 from activities.context.dialogue import dialogue
-from activities.context.directives import reply_directive
+from activities.context.directives import (
+    command_directive,
+    reply_directive,
+    retry_directive,
+    stop_directive,
+)
 from activities.context.document import ContextBasis, ContextDocument, ContextItem, Person
 from activities.context.macros import expand
 from activities.context.memories import server_memories
 from activities.context.offer import Offer
 from activities.context.participants import Known, participants_note
+from activities.context.perspective import as_seen_by
 from activities.context.references import media_refs, message_refs
 from activities.context.short_term import (
     block_depth,
@@ -25,27 +31,28 @@ from activities.context.sources import Sources
 from activities.context.stickers import sticker_list
 from activities.context.summons import summons
 from activities.context.system_prompt import place, system_prompt
-from activities.context.trigger import with_trigger
-from text.labels import Named, author_label, labels_beside
+from activities.context.trigger import is_wordless_command, with_trigger
+from text.labels import Named, author_label
 from workflows.contracts.base import server_key
 from workflows.contracts.context import ContextRequest
-from workflows.contracts.history import ChannelHistory, HistoryMessage
+from workflows.contracts.history import HistoryMessage
 from workflows.contracts.tools import SELECT_STICKER, UPDATE_SHORT_TERM_MEMORY
 
 NO_TEXT = "(no text)"
 """Stands for a trigger without text and files, such as a sticker: it is to be answered as well."""
 
 
-def conversation(request: ContextRequest, history: ChannelHistory) -> list[HistoryMessage]:
-    """The messages of the turn, oldest first, its trigger among them and never without words."""
+def conversation(request: ContextRequest, sources: Sources) -> list[HistoryMessage]:
+    """The messages of the turn as its persona sees them (`perspective`), oldest first, its trigger
+    among them and never without words."""
     trigger_id = request.invocation.message_id
+    waited = request.is_queued or request.invocation.is_persona_job
+    found = with_trigger(sources.history.messages, request.invocation, is_queued=waited)
     return [
         message.model_copy(update={"content": NO_TEXT})
         if message.id == trigger_id and not message.content.strip() and not message.attachments
         else message
-        for message in with_trigger(
-            history.messages, request.invocation, is_queued=request.is_queued
-        )
+        for message in as_seen_by(sources.persona, found, sources.personas)
     ]
 
 
@@ -65,8 +72,9 @@ def compose(
     invocation = request.invocation
     persona = sources.persona
     trigger = next((m for m in messages if m.id == invocation.message_id), None)
-    people = people_of(messages, Named(invocation.author_id, invocation.author_name))
-    labels = labels_beside(people, [persona.name])
+    invoker = Named(invocation.author_id, invocation.author_name)
+    people = [one for one in people_of(messages, invoker) if not is_persona(one.id)]
+    labels = author_labels(messages, persona.name, invoker)
 
     system = _system(request, sources, messages, offer, labels)
     opening = ContextItem(
@@ -85,7 +93,7 @@ def compose(
             ),
         ),
     )
-    closing = _closing(request, sources, trigger, labels)
+    closing = _closing(request, sources, messages, labels)
 
     left = budget - estimate_tokens(system) - tokens_of([opening, *closing])
     kept = trim(messages, invocation.message_id, left)
@@ -140,15 +148,38 @@ def _system(
 def _closing(
     request: ContextRequest,
     sources: Sources,
-    trigger: HistoryMessage | None,
+    messages: Sequence[HistoryMessage],
     labels: dict[str, str],
 ) -> list[ContextItem]:
-    if request.invocation.is_synthetic:
-        return [ContextItem(role="user", text=summons(request.invocation, sources.report))]
-    if not request.is_queued or trigger is None:
-        return []
-    author = labels.get(trigger.author_id) or author_label(trigger.author_name)
-    return [ContextItem(role="user", text=reply_directive(author, trigger.content))]
+    invocation = request.invocation
+    notes = [_purpose(request, sources, messages, labels)]
+    if invocation.retry_count:
+        own = author_label(sources.persona.name)
+        notes.append(retry_directive(invocation.empty_response_finish_reason, own))
+    return [ContextItem(role="user", text=note) for note in notes if note]
+
+
+def _purpose(
+    request: ContextRequest,
+    sources: Sources,
+    messages: Sequence[HistoryMessage],
+    labels: dict[str, str],
+) -> str:
+    """What is to be done, where the end of the conversation does not say it; else ""."""
+    invocation = request.invocation
+    if invocation.is_synthetic:
+        return summons(invocation, sources.report)
+    asked_by = labels.get(invocation.author_id) or author_label(invocation.author_name)
+    if invocation.is_stop_response:
+        return stop_directive(asked_by)
+    if is_wordless_command(invocation):
+        return command_directive(asked_by)
+    trigger = next((m for m in messages if m.id == invocation.message_id), None)
+    others_since = invocation.is_persona_job and trigger is not messages[-1]
+    if trigger is None or not (request.is_queued or others_since):
+        return ""
+    author = labels.get(speaker_of(trigger)) or author_label(trigger.author_name)
+    return reply_directive(author, trigger.content)
 
 
 def _short_term(

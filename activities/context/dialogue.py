@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date
 
+from activities.context.authors import speaker_of
 from activities.context.document import ContextItem, MediaRef
 from activities.context.lines import plain_line
 from activities.context.references import MAX_FILES, by_message, is_shown
@@ -28,7 +29,7 @@ def dialogue(
     Consecutive messages of one author become one item, unless a file, a reply or a new day stands
     between them. Messages without text and files (embeds, stickers, our own notices) are left out.
 
-    Our own messages carry no name, since what the model writes next carries none either.
+    The persona's own messages carry no name, since what the model writes next carries none either.
     """
     by_id = {message.id: message for message in messages}
     files = by_message(media)
@@ -51,7 +52,7 @@ def dialogue(
             addition = text
             rendered = text
         else:
-            author, role = message.author_id, "user"
+            author, role = speaker_of(message), "user"
             label = labels[author] + _reply_note(message, by_id, labels, persona_name)
             addition = _INDENT + _indented(text)
             rendered = f"{label}: {_indented(_with_files(text, message, files))}"
@@ -82,7 +83,7 @@ def _reply_note(
     target = by_id.get(message.reply_to or "")
     if target is None:
         return ""
-    name = author_label(persona_name) if target.is_self else labels[target.author_id]
+    name = author_label(persona_name) if target.is_self else labels[speaker_of(target)]
     return f" [replying to {name}]"
 
 

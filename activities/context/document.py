@@ -38,7 +38,7 @@ class MessageRef(BaseModel):
     author_id: str
     author_name: str
     is_self: bool = False
-    """Sent by our own bot account."""
+    """The persona of this turn has said it."""
     written_at: AwareDatetime
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+from activities.context.authors import is_persona
 from activities.context.budget import estimate_tokens
 from activities.context.errands import reminder_lines, task_lines
 from activities.context.lines import channel, local_time
@@ -43,10 +44,10 @@ def participants_note(
 ) -> str:
     """The note that opens the conversation.
 
-    `labels` maps author ids to labels (`authors.author_labels`); `now` is when the message to be
+    `labels` maps speakers to labels (`authors.author_labels`); `now` is when the message to be
     answered was written. A handle is offered only when exactly one participant, the persona
     included, owns the name: members call each other by their names, without our numbers, and the
-    wrong one would be pinged.
+    wrong one would be pinged. Another persona has none: it hears its name.
     """
     known = known or Known()
     own = author_label(persona_name)
@@ -61,6 +62,9 @@ def participants_note(
     lines.append("Taking part:")
     details = _details(labels, own, known)
     for author_id, label in labels.items():
+        if is_persona(author_id):
+            lines.append(f'- "{label}", another persona here: it hears its name, and has no handle')
+            continue
         unique = owners[alias_of(unnumbered(label))] == 1
         lines.append(f'- "{label}"' + (f", handle <@{author_id}>" if unique else ""))
         lines.extend(f"  {line}" for line in details.get(author_id, ()))

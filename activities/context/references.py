@@ -29,8 +29,8 @@ MAX_FILES = 10
 
 
 def is_shown(message: HistoryMessage) -> bool:
-    """Whether the model sees the message at all: an embed or a sticker of ours is none of the
-    persona's words."""
+    """Whether the model sees the message at all: an embed or a sticker of its own is none of
+    the persona's words."""
     return bool(message.content.strip() or (message.attachments and not message.is_self))
 
 

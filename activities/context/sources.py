@@ -34,6 +34,8 @@ class Sources:
     history: ChannelHistory
     """Without what members said whom no persona reads (behaviour 6.1, step 2); the message that is
     answered is there, whoever wrote it."""
+    personas: Sequence[Persona] = ()
+    """Those of the place, the main one first; they may speak in the history."""
     server: ServerConfig = field(default_factory=ServerConfig)
     user: UserConfig = field(default_factory=UserConfig)
     """Of whoever is answered."""
@@ -62,6 +64,7 @@ async def read_sources(storage: Storage, request: ContextRequest, now: datetime)
 
     async def work() -> Sources:
         persona = await storage.personas.get(persona_id)
+        personas = await _extra("personas", storage.personas.all(invocation.guild_id), [])
         server = await storage.configs.server(key)
         users = await storage.configs.users(people)
         user = users.get(invocation.author_id, UserConfig())
@@ -93,6 +96,7 @@ async def read_sources(storage: Storage, request: ContextRequest, now: datetime)
         return Sources(
             persona=persona,
             history=_readable(history, users, invocation.message_id),
+            personas=personas,
             server=server,
             user=user,
             memories=memories,

@@ -50,6 +50,14 @@ def tool_nonce(context: ToolContext) -> str:
     )[:NONCE_PREFIX]
 
 
+def is_own(message: HistoryMessage, context: ToolContext) -> bool:
+    """Whether the persona that acts has said it. Several may speak through the bot's account, the
+    others through webhooks; of a message of the account's that nobody is known for, all have."""
+    if message.persona_id is None or not context.persona_id:
+        return message.is_self
+    return message.persona_id == context.persona_id
+
+
 async def message_named(
     name: str, document: ContextDocument, context: ToolContext, resources: ToolResources
 ) -> HistoryMessage:
@@ -68,6 +76,6 @@ async def message_named(
     if message is None:
         gone = "has been deleted" if known is not None else "is not in this conversation"
         raise ToolFailure(f"The message {name[:MAX_MESSAGE_NAME]} {gone}.")
-    if known is None and not message.is_self:
+    if known is None and not is_own(message, context):
         raise ToolFailure(f"The message {message_id} is not in this conversation.")
     return message

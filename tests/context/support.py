@@ -75,7 +75,7 @@ def composed(
         abilities=Abilities(frozenset(offered)),
     )
     read = Sources(**{"persona": NOVA, "history": history, "now": NOW, **sources})
-    return compose(request, read, conversation(request, history), offer)
+    return compose(request, read, conversation(request, read), offer)
 
 
 def whole(document: ContextDocument) -> str:

@@ -12,8 +12,8 @@ import pytest
 from temporalio.testing import ActivityEnvironment
 
 from activities.effects import EffectsActivities
-from storage import StmRecord, Storage, UserConfig, open_storage
-from storage.config import Privacy
+from storage import ServerConfig, StmRecord, Storage, StorageError, UserConfig, open_storage
+from storage.config import Privacy, QuotaConfig
 from workflows.contracts.delivery import Nothing
 from workflows.contracts.effects import FinishRequest
 from workflows.contracts.generation import StreamStatus
@@ -162,3 +162,54 @@ async def test_an_effect_that_fails_stops_nothing_and_tells_nothing(
     assert await storage.turns.get("turn/7/1/1") is not None
     assert "short-term memory" in caplog.text
     assert "hello nova" not in caplog.text
+
+
+async def quota(storage: Storage) -> tuple[int, int]:
+    """What Mia has used today, and the server of its pool."""
+    used = await storage.limits.usage("6", "2", pool_days=1, at=datetime.now(UTC))
+    return used.user_today, used.pool
+
+
+@pytest.fixture
+async def charging(storage: Storage) -> Storage:
+    config = ServerConfig(quota=QuotaConfig(user_daily=9, server_pool=9))
+    await storage.configs.change_server("6", lambda _: config)
+    return storage
+
+
+async def test_three_personas_of_one_message_are_charged_once(charging: Storage) -> None:
+    """C045"""
+    for persona_id in (1, 2, 3):
+        for _ in range(2):
+            turn = f"turn/7/1/{persona_id}"
+            await finish(charging, ended(turn_id=turn, persona_id=persona_id, quota_key="1"))
+    assert await quota(charging) == (1, 1)
+    await finish(charging, ended(turn_id="turn/7/2/1", quota_key="2"))
+    assert await quota(charging) == (2, 2)
+
+
+@pytest.mark.parametrize(
+    "free",
+    [
+        {"status": StreamStatus.EMPTY_RESPONSE, "reply_text": ""},
+        {"status": StreamStatus.ERROR, "reply_text": " \n"},
+        {"quota_key": None},
+        {"guild_id": None, "is_dm": True},
+    ],
+)
+async def test_what_is_not_charged(charging: Storage, free: dict[str, Any]) -> None:
+    """C046: an empty response; nor what is charged to nobody, nor direct messages."""
+    await finish(charging, ended(**{"quota_key": "1", **free}))
+    assert await quota(charging) == (0, 0)
+
+
+async def test_a_charge_that_fails_changes_nothing_else(
+    charging: Storage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def broken(*_: Any, **__: Any) -> None:
+        raise StorageError("down")
+
+    monkeypatch.setattr(charging.limits, "charge", broken)
+    await finish(charging, ended(quota_key="1"))
+    assert await charging.turns.get("turn/7/1/1") is not None
+    assert await remembered(charging) is not None

@@ -29,6 +29,7 @@ from workflows.contracts.discord_port import (
     MemberFacts,
 )
 from workflows.contracts.history import HistoryMessage, StickerInfo
+from workflows.contracts.identity import Voice
 from workflows.contracts.invocation import ChatIncoming
 from workflows.contracts.tools import (
     REPORTED_PERMISSIONS,
@@ -79,6 +80,8 @@ class FakeDiscord:
         self.reactions: list[tuple[str, str, str]] = []
         self.pins: set[tuple[str, str]] = set()
         self.sent: list[tuple[str, str, str | None, str]] = []
+        self.voices: list[Voice | None] = []
+        """Who said each of them."""
         """(channel, text, replied to, nonce)."""
         self.dispatched: list[ChatIncoming] = []
         self.asked: list[str] = []
@@ -141,8 +144,11 @@ class FakeDiscord:
         self._ask("react")
         self.reactions.append((channel_id, message_id, emoji))
 
-    async def reply(self, channel_id: str, message_id: str, text: str, nonce: str) -> list[str]:
+    async def reply(
+        self, channel_id: str, message_id: str, text: str, nonce: str, voice: Voice | None = None
+    ) -> list[str]:
         self._ask("reply")
+        self.voices.append(voice)
         self.sent.append((channel_id, text, message_id, nonce))
         return ["5000"]
 
@@ -164,9 +170,15 @@ class FakeDiscord:
         return len(before) - len(self.messages[channel_id])
 
     async def create_thread(
-        self, channel_id: str, name: str, first_message: str, nonce: str
+        self,
+        channel_id: str,
+        name: str,
+        first_message: str,
+        nonce: str,
+        voice: Voice | None = None,
     ) -> ChannelFacts:
         self._ask("create_thread")
+        self.voices.append(voice)
         thread = ChannelFacts(id="260", name=name, is_thread=True, parent_id=channel_id)
         self.channels.append(thread)
         self.sent.append((thread.id, first_message, None, nonce))

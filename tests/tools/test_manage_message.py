@@ -90,6 +90,19 @@ async def test_it_deletes_its_own(turn):
     assert [notice.hidden for notice in result.notices] == [True]
 
 
+@pytest.mark.parametrize(
+    ("author", "said_by", "own"),
+    [(STRANGER, 7, True), (BOT, 7, True), (BOT, 8, False), (STRANGER, 8, False), (BOT, None, True)],
+)
+async def test_its_own_is_what_its_persona_said(turn, author, said_by, own):
+    """Several speak through one account, and one through a webhook (D61)."""
+    said = message("1006", "words", author).model_copy(update={"persona_id": said_by})
+    turn.discord.messages[CHANNEL].append(said)
+    result = await turn.call(TOOL, {"action": "delete", "message_id": "1006"})
+    assert result.success is own
+    assert ("1006" in turn.discord.ids()) is not own
+
+
 async def test_it_edits_its_own(turn):
     arguments = {"action": "edit", "message_id": "ref_2", "content": "a better answer"}
     assert (await turn.call(TOOL, arguments)).success

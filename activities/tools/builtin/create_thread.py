@@ -96,7 +96,11 @@ async def create_thread(
     require(invoker, (VIEW, *NEEDED), THE_INVOKER)
     require(await own_permissions(channel_id, context, resources), (VIEW, *NEEDED), THE_BOT)
     thread = await resources.discord.create_thread(
-        channel_id, arguments.thread_name, arguments.first_message, tool_nonce(context)
+        channel_id,
+        arguments.thread_name,
+        arguments.first_message,
+        tool_nonce(context),
+        context.voice,
     )
     created = CreatedThread(thread_id=thread.id, name=thread.name, mention=f"<#{thread.id}>")
     return Answer(created, delivered=channel_id == context.channel_id)

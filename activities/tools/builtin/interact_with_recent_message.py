@@ -75,7 +75,7 @@ async def interact(
         await resources.discord.react(context.channel_id, target.message_id, arguments.content)
         return Answer(Interaction(done="reacted"), delivered=True)
     sent = await resources.discord.reply(
-        context.channel_id, target.message_id, arguments.content, tool_nonce(context)
+        context.channel_id, target.message_id, arguments.content, tool_nonce(context), context.voice
     )
     return Answer(Interaction(done="replied", message_ids=sent), delivered=True)
 

@@ -21,7 +21,7 @@ from activities.tools.channels import (
     require,
     sending_in,
 )
-from activities.tools.messages import MAX_MESSAGE_NAME, message_named
+from activities.tools.messages import MAX_MESSAGE_NAME, is_own, message_named
 from activities.tools.resources import ToolResources
 from activities.tools.tool import Answer, Tool, ToolArguments, ToolFailure
 from storage.config import ServerConfig
@@ -127,7 +127,7 @@ async def _check_speaking(context: ToolContext, resources: ToolResources) -> Non
 async def _edit(
     message: HistoryMessage, text: str, context: ToolContext, resources: ToolResources
 ) -> Answer:
-    _require_own(message)
+    _require_own(message, context)
     if not message.content:
         raise ToolFailure("That message has no text of yours that could be edited.")
     await resources.discord.edit(context.channel_id, message.id, text)
@@ -138,8 +138,8 @@ async def _delete(
     first: HistoryMessage, last: HistoryMessage, context: ToolContext, resources: ToolResources
 ) -> Answer:
     """From `first` to `last`, in whichever order; what others wrote between them stays."""
-    _require_own(first)
-    _require_own(last)
+    _require_own(first, context)
+    _require_own(last, context)
     message_ids = [first.id]
     if first.id != last.id:
         message_ids = await _own_between(first, last, context, resources)
@@ -157,14 +157,18 @@ async def _own_between(
     recent = await resources.discord.read_messages(context.channel_id, RANGE_READ)
     if not recent or int(recent[0].id) > low:
         raise ToolFailure(f"The range begins before the newest {RANGE_READ} messages.")
-    own = [message.id for message in recent if message.is_self and low <= int(message.id) <= high]
+    own = [
+        message.id
+        for message in recent
+        if is_own(message, context) and low <= int(message.id) <= high
+    ]
     if len(own) > MAX_RANGE:
         raise ToolFailure(f"The range holds {len(own)} of your messages; at most {MAX_RANGE}.")
     return own
 
 
-def _require_own(message: HistoryMessage) -> None:
-    if not message.is_self:
+def _require_own(message: HistoryMessage, context: ToolContext) -> None:
+    if not is_own(message, context):
         raise ToolFailure("That message is somebody else's; you edit and delete only your own.")
 
 
