@@ -60,8 +60,8 @@ class Messages:
 
     # making
 
-    def send(self, channel: Channel, author_id: int, draft: Draft) -> Message:
-        """A message by a member or the bot, with the nonce rule.
+    def send(self, channel: Channel, author_id: int, draft: Draft, age: float = 0) -> Message:
+        """A message by a member or the bot, with the nonce rule; `age` seconds old already.
 
         A second message with the same enforced nonce is not made: the first one is returned, or
         10008 raised when it has been deleted meanwhile.
@@ -76,6 +76,8 @@ class Messages:
         reference = self._resolve_reply(channel, author_id, draft.reply_to)
         self._unarchive(channel, author_id)
         message = self.compose(channel, author_id, draft)
+        if age:
+            message.id = self._world.snowflakes.past(age)
         message.reference = reference
         message.type = MessageType.REPLY if reference else MessageType.DEFAULT
         self._find_mentions(channel, message, draft.allowed_mentions or AllowedMentions())
@@ -130,7 +132,7 @@ class Messages:
     def add(self, channel: Channel, message: Message) -> None:
         """Stores a new message and tells everybody."""
         self._store.save_message(message)
-        channel.last_message_id = message.id
+        channel.last_message_id = max(channel.last_message_id or 0, message.id)
         channel.message_count += 1
         self._world.save_channel(channel)
         self._typing.end(channel, message.author_id, message.id)

@@ -9,6 +9,8 @@ import time
 from datetime import UTC, datetime
 
 DISCORD_EPOCH_MS = 1_420_070_400_000
+_PAST = 1 << 21
+"""The upper half of what tells the ids of one millisecond apart."""
 
 
 class Snowflakes:
@@ -19,11 +21,18 @@ class Snowflakes:
 
     def __init__(self, floor: int = 0) -> None:
         self._last = floor
+        self._past = 0
 
     def next(self) -> int:
         now = (int(time.time() * 1000) - DISCORD_EPOCH_MS) << 22
         self._last = max(now, self._last + 1)
         return self._last
+
+    def past(self, age: float) -> int:
+        """The id of something that is `age` seconds old already: none that `next` gives out."""
+        moment = max(int((time.time() - age) * 1000) - DISCORD_EPOCH_MS, 0)
+        self._past = (self._past + 1) % _PAST
+        return (moment << 22) + _PAST + self._past
 
 
 def created_at(snowflake: int) -> datetime:

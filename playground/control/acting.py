@@ -45,7 +45,9 @@ async def write(request: web.Request) -> web.Response:
         target = values.snowflake(body["reply_to"], "reply_to")
         payload["message_reference"] = {"message_id": str(target)}
     draft: Draft = read_draft(payload, files)
-    message = services.messages.send(channel, member_id, draft)
+    # `age` in seconds: as if it had been said so long ago.
+    age = values.number(body.get("age", 0), "age")
+    message = services.messages.send(channel, member_id, draft, age)
     return web.json_response(views.message(services, message), status=201)
 
 

@@ -242,3 +242,19 @@ async def test_webhooks_have_no_nonce_and_their_own_limits(bot, hand):
     with pytest.raises(discord.NotFound) as caught:
         await hook.send("x", wait=True)
     assert caught.value.code == 10015
+
+
+async def test_only_an_applications_webhook_says_whose_it_is(playground, bot):
+    """Discord names the application in a message of a webhook that one owns, and in no other."""
+    ours, theirs = [await bot.text_channel().create_webhook(name=name) for name in ("one", "two")]
+    world = playground.services.world
+    world.webhooks[theirs.id].creator_id = next(
+        member for member in world.members if member != world.bot_id
+    )
+    for webhook, application_id in ((ours, bot.application_id), (theirs, None)):
+        said = await webhook.send("hi", username="Luna", wait=True)
+        await bot.until(lambda said=said: bot.heard and bot.heard[-1].id == said.id)
+        assert (bot.heard[-1].webhook_id, bot.heard[-1].application_id) == (
+            webhook.id,
+            application_id,
+        )

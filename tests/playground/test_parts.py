@@ -30,6 +30,15 @@ def test_ids_only_grow(floor, count):
     assert made[0] > floor
 
 
+@given(age=st.floats(0, 1e12))
+def test_ids_of_the_past_are_never_given_out_twice(age):
+    ids = Snowflakes()
+    made = [ids.past(age) for _ in range(3)] + [ids.next(), ids.next()]
+    assert len(set(made)) == 5
+    assert made[0] >= 0
+    assert created_at(made[0]) <= created_at(made[-1])
+
+
 def test_an_id_tells_its_moment():
     moment = created_at((1_700_000_000_123 - DISCORD_EPOCH_MS) << 22)
     assert moment.timestamp() == pytest.approx(1_700_000_000.123)
