@@ -16,6 +16,7 @@ import httpx
 from temporalio.client import WorkflowHandle
 
 from bench import skeleton
+from bench.admission import admission
 from bench.growth import growth
 from bench.rig import Rig, open_rig
 
@@ -131,18 +132,20 @@ def rates(values: list[float]) -> str:
 
 async def main(names: list[str]) -> int:
     parts = {"first_text": first_text, "throughput": throughput, "history": history}
-    known = [*parts, "growth"]
+    known = ["admission", *parts, "growth"]
     unknown = [name for name in names if name not in known]
     if unknown:
         print(f"unknown: {' '.join(unknown)}; there are: {' '.join(known)}", file=sys.stderr)
         return 2
     print(f"everturn {version('everturn')}, temporalio {version('temporalio')}; starting …")
+    within = await admission() if "admission" in (names or known) else True
     compared = [name for name in names or known if name in parts]
     if compared:
         async with open_rig() as rig:
             for name in compared:
                 await parts[name](rig)
-    within = await growth() if "growth" in (names or known) else True
+    if "growth" in (names or known):
+        within = await growth() and within
     return 0 if within else 1
 
 

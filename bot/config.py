@@ -14,3 +14,6 @@ class BotConfig:
     """Address of another Discord API (`EVERTURN_DISCORD_API`), such as the playground's
     `http://127.0.0.1:8090/api/v10`. None: Discord itself."""
     log_level: str = "info"
+    base_words: tuple[str, ...] = ()
+    """Call the main persona of a server that has set none (`BASE_TRIGGER_WORDS`); empty: its
+    name."""

@@ -3,7 +3,8 @@
 For: from here on the message is Temporal's. In: `ChatIncoming`. Out: one signal-with-start.
 What always holds: messages of a channel are signalled in the order they arrived; a channel that
 waits for Temporal holds up no other; a message is tried for GIVE_UP_AFTER, then it is logged as
-lost. A signal that arrives twice (an answer lost on the way) is dropped by the channel.
+lost. A signal that arrives twice (an answer lost on the way) is dropped by the channel. A message
+waits here until Temporal has acknowledged it (`oldest_waiting`), also after the stop (D26).
 """
 
 from __future__ import annotations
@@ -56,6 +57,15 @@ class Dispatcher:
         if channel_id not in self._senders:
             self._senders[channel_id] = asyncio.create_task(self._send_all(channel_id))
 
+    def oldest_waiting(self, channel_id: str) -> int | None:
+        """The oldest message of the channel that Temporal has not taken."""
+        ids = [
+            int(pending.incoming.message_id)
+            for pending in self._waiting.get(channel_id, ())
+            if not pending.incoming.is_synthetic and pending.incoming.message_id.isdecimal()
+        ]
+        return min(ids, default=None)
+
     async def drain(self, timeout: timedelta) -> int:
         """Wait until everything taken has been signalled; how many messages were left behind."""
         senders = list(self._senders.values())
@@ -77,7 +87,8 @@ class Dispatcher:
                 waiting.popleft()
         finally:
             del self._senders[channel_id]
-            del self._waiting[channel_id]
+            if not waiting:  # else the stop came first, and what is left was not taken
+                del self._waiting[channel_id]
 
     async def _send(self, pending: _Pending) -> None:
         clock = asyncio.get_running_loop()

@@ -2,9 +2,10 @@
 
 In: `HistoryRequest`. Out: `HistoryRef`. Changes: begins the turn's typing; writes one blob.
 What always holds: oldest message first, the trigger is among them while Discord still has it,
-messages that wait for a turn of their own are not; the newest id is that of any message. One
-request to Discord, two when the trigger is older than the newest `limit` messages; a channel that
-is in no cache (a direct message) is asked for once, beside them.
+messages that wait for a turn of their own are not, nor is anything before the last `/refresh`; the
+newest id is that of any message; a persona's message says whose it is, and holds its words alone.
+One request to Discord, two when the trigger is older than the newest `limit` messages; a channel
+that is in no cache (a direct message) is asked for once, beside them.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ from bot.delivery.notices import is_notice
 from bot.discord_faults import NETWORK_FAULTS, describe, is_transient, try_again
 from bot.normalise import SPOKEN, is_private
 from bot.port.standing import DIRECT_MESSAGES, own_permissions
+from bot.speakers import Speaker, Speakers
 from bot.typing_sessions import TypingSessions
+from bot.webhooks import ManagedWebhooks
 from runtime.heartbeat import heartbeating
 from storage import Storage
 from workflows.contracts.history import (
@@ -43,10 +46,17 @@ PLACES_REMEMBERED = 1000
 
 
 class HistoryActivities:
-    def __init__(self, client: discord.Client, storage: Storage, typing: TypingSessions) -> None:
+    def __init__(
+        self,
+        client: discord.Client,
+        storage: Storage,
+        typing: TypingSessions,
+        webhooks: ManagedWebhooks,
+    ) -> None:
         self._client = client
         self._storage = storage
         self._typing = typing
+        self._webhooks = webhooks
         self._uncached: OrderedDict[str, list[str]] = OrderedDict()
         """Channels that are in no cache, and what the bot may do there."""
 
@@ -57,8 +67,8 @@ class HistoryActivities:
             self._typing.begin(request.turn_id, request.channel_id)
             started = time.perf_counter()
             try:
-                newest, permissions = await asyncio.gather(
-                    self._newest(request), self._own_permissions(request.channel_id)
+                newest, (permissions, guild_id) = await asyncio.gather(
+                    self._newest(request), self._standing(request.channel_id)
                 )
                 messages = await self._with_trigger(newest, request)
             except discord.HTTPException as error:
@@ -76,8 +86,10 @@ class HistoryActivities:
             me = self._client.user
             own_id = me.id if me else 0
             omitted = set(request.omit_message_ids) - {request.trigger_message_id}
+            after = await self._storage.marks.refreshed(request.channel_id)
+            kept = since(messages, after, request.trigger_message_id)
             history = ChannelHistory(
-                messages=list(stored(messages, own_id, omitted)),
+                messages=list(stored(kept, own_id, omitted, self._webhooks.speakers(guild_id))),
                 stickers=self._stickers(request.channel_id),
             )
             history_id = await self._storage.blobs.put_model("history", history)
@@ -113,22 +125,25 @@ class HistoryActivities:
         newest = messages[max(len(messages) - request.limit + 1, 0) :]
         return sorted([trigger, *newest], key=lambda message: message.id)
 
-    async def _own_permissions(self, channel_id: str) -> list[str]:
+    async def _standing(self, channel_id: str) -> tuple[list[str], str | None]:
+        """What the bot may do here, and the server's id."""
         channel = self._client.get_channel(int(channel_id))
         if isinstance(channel, discord.abc.GuildChannel | discord.Thread):
-            return own_permissions(channel)
+            return own_permissions(channel), str(channel.guild.id)
         if (known := self._uncached.get(channel_id)) is not None:
-            return known
+            return known, None
         try:
             channel = await self._client.fetch_channel(int(channel_id))
         except (discord.DiscordException, *NETWORK_FAULTS):
-            return list(REPORTED_PERMISSIONS)  # the history says what is wrong, if anything is
+            # the history says what is wrong, if anything is
+            return list(REPORTED_PERMISSIONS), None
         if isinstance(channel, discord.abc.GuildChannel | discord.Thread):
-            return own_permissions(channel)  # an archived thread: soon in the cache
+            # an archived thread: soon in the cache
+            return own_permissions(channel), str(channel.guild.id)
         self._uncached[channel_id] = list(DIRECT_MESSAGES)
         while len(self._uncached) > PLACES_REMEMBERED:
             self._uncached.popitem(last=False)
-        return self._uncached[channel_id]
+        return self._uncached[channel_id], None
 
     def _stickers(self, channel_id: str) -> list[StickerInfo]:
         channel = self._client.get_channel(int(channel_id))
@@ -158,33 +173,44 @@ def newest_id(messages: Iterable[discord.Message]) -> str | None:
     return None if newest is None else str(newest)
 
 
+def since(
+    messages: Iterable[discord.Message], mark: str | None, trigger_id: str
+) -> list[discord.Message]:
+    """Those after the last `/refresh` (C133), and the one that is answered, wherever it stands."""
+    floor = int(mark) if mark is not None else 0
+    return [message for message in messages if message.id > floor or str(message.id) == trigger_id]
+
+
 def stored(
-    messages: Iterable[discord.Message], own_id: int, omitted: set[str]
+    messages: Iterable[discord.Message], own_id: int, omitted: set[str], speakers: Speakers
 ) -> Iterable[HistoryMessage]:
-    """What a model may read of each message. Notices, our own among them, say nothing in a
-    persona's voice: a message without text and files is left out."""
+    """What a model may read of each message, oldest first. Notices, our own among them, say nothing
+    in a persona's voice: a message without text and files is left out."""
     for message in messages:
+        speaker = speakers.of(message)
         spoken = message.type in SPOKEN or message.interaction_metadata is not None
         said = message.content.strip() or message.attachments
         is_self = message.author.id == own_id
         notice = is_self and is_notice(message.content, bool(message.embeds))
         if not spoken or not said or notice or str(message.id) in omitted:
             continue
-        yield as_history(message, own_id)
+        yield as_history(message, own_id, speaker)
 
 
-def as_history(message: discord.Message, own_id: int) -> HistoryMessage:
+def as_history(message: discord.Message, own_id: int, speaker: Speaker) -> HistoryMessage:
     """One message, whatever it is."""
     reply = message.reference if message.type is discord.MessageType.reply else None
+    reply_to = str(reply.message_id) if reply and reply.message_id else None
     return HistoryMessage(
         id=str(message.id),
         author_id=str(message.author.id),
         author_name=message.author.display_name,
-        content=message.content,
+        content=speaker.words,
         created_at=message.created_at,
         is_bot=message.author.bot,
         is_self=message.author.id == own_id,
-        reply_to=str(reply.message_id) if reply and reply.message_id else None,
+        persona_id=speaker.persona_id,
+        reply_to=speaker.reply_to or reply_to,
         attachments=[attachment.filename for attachment in message.attachments],
         files=[
             FileInfo(

@@ -1,9 +1,10 @@
 """The bot process from start to stop.
 
 Order of the start: login, personas, gateway; at READY the Discord task queue is served, and once a
-worker has brought the personas the bot is ready. Order of the stop: no more messages are taken in,
-those taken in are signalled, sends and tools in flight finish, the connection is closed. What the
-tools use beside Discord belongs to the caller, who closes it afterwards.
+worker has brought the personas the bot is ready; beside that is read what was said while it was
+away (`missed`). Order of the stop: no more messages are taken in, those taken in are signalled, the
+marks of the channels are written (`progress`), sends and tools in flight finish, the connection is
+closed. What the tools use beside Discord belongs to the caller, who closes it afterwards.
 
 Two processes may run for one application: each message is then signalled twice and answered once
 (the channel drops the second), and the two share the task queue.
@@ -20,24 +21,31 @@ from typing import Any, TypeAlias, TypeVar
 import structlog
 from temporalio.client import Client
 
+from bot.active_turns import ActiveTurns, WatchedTurns
 from bot.client import EverturnClient, Intake
 from bot.commands.config import add_config
 from bot.commands.kill import add_kill
+from bot.commands.persona import add_persona
+from bot.commands.refresh import add_refresh
+from bot.commands.respond import Responder, add_respond
 from bot.commands.stop_button import add_stop_button
 from bot.commands.sync import sync_commands
 from bot.config import BotConfig
 from bot.delivery.delete import DeleteActivities
 from bot.delivery.hidden_notices import HiddenNoticeActivities
 from bot.delivery.send import SendActivities
+from bot.directory import ServerDirectory
 from bot.dispatch import Dispatcher
 from bot.gateway import log_in, stay_connected, use_api
 from bot.history import HistoryActivities
-from bot.personas import PersonaDirectory
+from bot.missed import MissedMessages
 from bot.port.client_port import ClientPort
+from bot.progress import Progress
 from bot.refusals import RefusalMemory
 from bot.reporting import ReportingActivities
 from bot.serving import DiscordQueue
 from bot.typing_sessions import TypingSessions
+from bot.webhooks import ManagedWebhooks
 from runtime.logs import register_secret
 from storage import Storage
 from workflows.contracts.discord_port import DiscordPort
@@ -78,7 +86,7 @@ async def run_bot(
         if client is None:
             return
         try:
-            bot = await _assemble(client, temporal, storage, tool_activities)
+            bot = await _assemble(config, client, temporal, storage, tool_activities)
             await _live(bot, stopped, on_ready)
         finally:
             await client.close()
@@ -92,46 +100,67 @@ class _Bot:
 
     client: EverturnClient
     intake: Intake
+    missed: MissedMessages
+    progress: Progress
     dispatcher: Dispatcher
     queue: DiscordQueue
-    personas: PersonaDirectory
+    personas: ServerDirectory
     typing: TypingSessions
+    webhooks: ManagedWebhooks
 
 
 async def _assemble(
-    client: EverturnClient, temporal: Client, storage: Storage, tool_activities: ToolActivities
+    config: BotConfig,
+    client: EverturnClient,
+    temporal: Client,
+    storage: Storage,
+    tool_activities: ToolActivities,
 ) -> _Bot:
-    personas = PersonaDirectory(storage.personas)
+    personas = ServerDirectory(storage.personas, storage.configs, config.base_words)
     await personas.refresh()
     refusals = RefusalMemory()
+    turns = ActiveTurns()
     dispatcher = Dispatcher(temporal)
     typing = TypingSessions(lambda channel_id: client.http.send_typing(int(channel_id)))
     add_kill(client, temporal, typing)
     add_stop_button(client, temporal, typing)
-    add_config(client, storage.configs)
-    port = ClientPort(client, dispatcher, refusals)
+    add_config(client, storage.configs, personas)
+    add_persona(client, storage.personas, personas)
+    responder = Responder(
+        personas, refusals, dispatcher, lambda channel_id: turns.active(channel_id) is not None
+    )
+    add_respond(client, responder, personas)
+    add_refresh(client, storage.marks, storage.short_term)
+    webhooks = ManagedWebhooks(client, personas.known)
+    port = ClientPort(client, dispatcher, refusals, webhooks)
     queue = DiscordQueue(
         temporal,
         str(client.application_id),
         [
-            HistoryActivities(client, storage, typing).read_history,
-            SendActivities(client, typing, refusals).send_segments,
-            DeleteActivities(client).delete_messages,
+            HistoryActivities(client, storage, typing, webhooks).read_history,
+            SendActivities(client, typing, refusals, webhooks).send_segments,
+            DeleteActivities(client, webhooks).delete_messages,
             HiddenNoticeActivities(client).post_hidden_notices,
             ReportingActivities(port, storage).report_back,
             *tool_activities(port),
             typing.end_typing,
         ],
+        [WatchedTurns(turns)],
     )
-    intake = Intake(personas, refusals, dispatcher)
-    return _Bot(client, intake, dispatcher, queue, personas, typing)
+    intake = Intake(personas, refusals, dispatcher, webhooks, turns)
+    progress = Progress(storage.marks, dispatcher.oldest_waiting)
+    missed = MissedMessages(
+        intake, progress, storage.marks, lambda: personas.refresh(client.guild_ids())
+    )
+    return _Bot(client, intake, missed, progress, dispatcher, queue, personas, typing, webhooks)
 
 
 async def _live(
     bot: _Bot, stopped: asyncio.Task[bool], on_ready: Callable[[], None] | None
 ) -> None:
     # Before the connection: a session that begins delivers messages at once.
-    bot.client.take_messages(bot.intake)
+    bot.client.sessions = bot.missed
+    bot.client.take_messages(bot.missed)
     gateway = asyncio.create_task(stay_connected(bot.client))
     ready = asyncio.create_task(bot.client.gateway_ready.wait())
     serving: asyncio.Task[None] | None = None
@@ -140,6 +169,7 @@ async def _live(
         await _first(gateway, ready, stopped)
         if ready.done():
             serving = asyncio.create_task(bot.queue.run())
+            beside.append(asyncio.create_task(bot.progress.keep_writing()))
             beside.append(asyncio.create_task(sync_commands(bot.client)))
             beside.append(asyncio.create_task(bot.personas.keep_fresh(bot.client.guild_ids)))
             log.info("connected to Discord", name=str(bot.client.user))
@@ -151,11 +181,16 @@ async def _live(
             await _first(gateway, serving, stopped)
     finally:
         bot.client.take_messages(None)
+        bot.client.sessions = None
+        await bot.missed.close()
+        await bot.intake.close()
         await bot.dispatcher.drain(DRAIN)
+        await bot.progress.write()
         await bot.queue.shutdown()
         if serving is not None:
             await asyncio.wait({serving})
         await bot.typing.close()
+        await bot.webhooks.close()
         await bot.client.close()
         await _cancel(gateway, *beside)
     for task in (gateway, serving):

@@ -11,7 +11,7 @@ from typing import Any
 
 import structlog
 from temporalio.client import Client
-from temporalio.worker import Worker
+from temporalio.worker import Interceptor, Worker
 
 from runtime.logs import brief
 from workflows.contracts.base import discord_queue
@@ -33,11 +33,16 @@ class DiscordQueue:
     """The queue of one application, from `run` until `shutdown`."""
 
     def __init__(
-        self, temporal: Client, application_id: str, activities: Sequence[Callable[..., Any]]
+        self,
+        temporal: Client,
+        application_id: str,
+        activities: Sequence[Callable[..., Any]],
+        interceptors: Sequence[Interceptor] = (),
     ) -> None:
         self._temporal = temporal
         self._application_id = application_id
         self._activities = activities
+        self._interceptors = interceptors
         self._worker: Worker | None = None
         self._stopping = asyncio.Event()
 
@@ -72,6 +77,7 @@ class DiscordQueue:
             self._temporal,
             task_queue=discord_queue(self._application_id),
             activities=self._activities,
+            interceptors=self._interceptors,
             identity=f"bot-{self._application_id}@{socket.gethostname()}-{os.getpid()}",
             graceful_shutdown_timeout=GRACE,
             max_heartbeat_throttle_interval=MAX_HEARTBEAT_THROTTLE,

@@ -20,7 +20,7 @@ from typing import Any
 import discord
 
 NOT_A_MEMBER = "Bots and webhooks cannot use this."
-MAY_NOT_SPEAK = "You cannot send messages in this channel, so you cannot stop it either."
+MAY_NOT_SPEAK = "You cannot send messages in this channel, so you cannot use this here."
 MAY_NOT_MANAGE = "Only members with the Manage Server permission may see and change the settings."
 
 

@@ -71,6 +71,8 @@ async def stop_channel(
     try:
         return await _stop_now(channel, request) or await _stop_later(channel, request)
     finally:
+        # What a persona was just saying here calls no other one any more.
+        interaction.client.stopped(channel_id)
         await typing.end_channel(channel_id)
 
 

@@ -60,12 +60,17 @@ def add_stop_button(client: EverturnClient, temporal: Client, typing: TypingSess
 
         async def callback(self, interaction: discord.Interaction[Any]) -> None:
             pressed_in = str(interaction.channel_id)
-            await answer_privately(
-                interaction,
-                Needs.SPEAK,
-                "stop button",
-                lambda: stop_turn(temporal, typing, pressed_in, self._channel_id, self._turn_id),
-            )
+
+            async def stop() -> str:
+                told = await stop_turn(
+                    temporal, typing, pressed_in, self._channel_id, self._turn_id
+                )
+                if told == STOPPING:
+                    # What the persona was just saying here calls no other one any more.
+                    interaction.client.stopped(self._channel_id)
+                return told
+
+            await answer_privately(interaction, Needs.SPEAK, "stop button", stop)
 
     client.add_dynamic_items(StopButton)
 

@@ -1,6 +1,8 @@
 """Delete messages: take away what a failed attempt had shown.
 
 In: `DeleteRequest`. Out: how many went. Idempotent: a message that is gone already is no fault.
+What a webhook said goes through that webhook (D61); where it is gone, by the bot's right to delete
+what others wrote, if it has that, and else it stays.
 A message whose id nobody knows is found by its Stop button, whose id is like no other.
 Where Discord refuses, deletion stops, is logged, and the turn goes on.
 """
@@ -11,6 +13,7 @@ import discord
 import structlog
 from temporalio import activity
 
+from bot.delivery.post_by_webhook import delete_by_webhook
 from bot.discord_faults import (
     NETWORK_FAULTS,
     UNKNOWN_MESSAGE,
@@ -18,6 +21,7 @@ from bot.discord_faults import (
     is_transient,
     try_again,
 )
+from bot.webhooks import GONE, ManagedWebhooks
 from runtime.heartbeat import heartbeating
 from workflows.contracts.delivery import DELETE_MESSAGES, DeleteRequest, DeleteResult
 
@@ -28,8 +32,9 @@ log = structlog.get_logger(__name__)
 
 
 class DeleteActivities:
-    def __init__(self, client: discord.Client) -> None:
+    def __init__(self, client: discord.Client, webhooks: ManagedWebhooks) -> None:
         self._client = client
+        self._webhooks = webhooks
 
     @activity.defn(name=DELETE_MESSAGES.name)
     async def delete_messages(self, request: DeleteRequest) -> DeleteResult:
@@ -41,8 +46,12 @@ class DeleteActivities:
             if request.stop_button_id is not None:
                 message_ids += await self._with_button(channel, request)
             for message_id in message_ids:
+                webhook_id = request.webhook_ids.get(message_id)
                 try:
-                    await channel.get_partial_message(int(message_id)).delete()
+                    if webhook_id is None or not await self._by_webhook(
+                        webhook_id, request.channel_id, message_id
+                    ):
+                        await channel.get_partial_message(int(message_id)).delete()
                     deleted += 1
                 except discord.HTTPException as error:
                     if error.code == UNKNOWN_MESSAGE:
@@ -52,10 +61,25 @@ class DeleteActivities:
                     log.warning(
                         "deletion refused", channel=request.channel_id, error=describe(error)
                     )
-                    break
+                    if webhook_id is None:
+                        break
                 except NETWORK_FAULTS as error:
                     raise try_again(error) from error
         return DeleteResult(deleted=deleted)
+
+    async def _by_webhook(self, webhook_id: str, channel_id: str, message_id: str) -> bool:
+        """False when the webhook is gone. Raises what discord.py raises."""
+        webhook = await self._webhooks.by_id(webhook_id, channel_id)
+        if webhook is None:
+            return False
+        try:
+            await delete_by_webhook(self._webhooks.once, webhook, message_id)
+        except discord.HTTPException as error:
+            if error.code not in GONE:
+                raise
+            self._webhooks.forget(webhook)
+            return False
+        return True
 
     async def _with_button(
         self, channel: discord.PartialMessageable, request: DeleteRequest

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from bot.delivery import signatures
 from text.mentions import neutralise
-from text.split import split_message
+from text.split import MESSAGE_LIMIT, split_message
 from text.tables import render_tables
 from workflows.contracts.delivery import (
     Outgoing,
@@ -18,6 +19,7 @@ from workflows.contracts.delivery import (
     message_nonce,
     stop_button_id,
 )
+from workflows.contracts.identity import Voice
 from workflows.contracts.tools import NoticeColour
 
 TITLE_LIMIT = 256
@@ -46,6 +48,13 @@ class Part:
     @property
     def is_notice(self) -> bool:
         return self.kind in NOTICES
+
+
+def limit_of(voice: Voice) -> int:
+    """Code points of one message. Where the bot's account is not the persona's own there is room
+    left for what may have to stand before its words: whether it has to may change between two
+    attempts, and the parts may not."""
+    return MESSAGE_LIMIT - (0 if voice.is_main else signatures.LONGEST)
 
 
 def parts_of(request: SendRequest) -> list[Part]:
@@ -83,7 +92,8 @@ def _parts(request: SendRequest, outgoing: Outgoing) -> list[Part]:
             notice = part(0, outgoing.text.strip()[:EMBED_LIMIT].rstrip())
             return [notice] if notice.title or notice.text else []
         case OutgoingKind.TEXT:
-            texts = split_message(neutralise(render_tables(outgoing.text)))
+            said = neutralise(render_tables(outgoing.text))
+            texts = split_message(said, limit_of(request.voice))
             return [part(index, text) for index, text in enumerate(texts)]
 
 

@@ -50,6 +50,8 @@ COLOURS = {
 @dataclass(frozen=True)
 class Posted:
     message_id: str
+    webhook_id: str | None = None
+    """Of the webhook that said it."""
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,11 @@ from discord.enums import ChannelType
 from temporalio.exceptions import ApplicationError
 from temporalio.service import RPCError
 
-from bot.delivery.parts import Part
-from bot.delivery.post import Blocked, Posted, Refused, post
-from bot.discord_faults import UNKNOWN_MESSAGE, describe
+from bot.delivery.parts import Part, limit_of
+from bot.delivery.post import Blocked, Posted, Refused
+from bot.delivery.post_by_webhook import UnclearError, delete_by_webhook, edit_by_webhook
+from bot.delivery.speaking import Speaking
+from bot.discord_faults import CANNOT_EDIT_OTHERS, MISSING_PERMISSIONS, UNKNOWN_MESSAGE, describe
 from bot.dispatch import Dispatcher
 from bot.history import as_history, stored
 from bot.port import commands as slash_commands
@@ -26,6 +28,8 @@ from bot.port import files, places, standing
 from bot.port.places import snowflake
 from bot.port.refusing import UNREACHABLE, refusing, sentence_for
 from bot.refusals import RefusalMemory
+from bot.speakers import Speakers
+from bot.webhooks import ManagedWebhook, ManagedWebhooks
 from text.mentions import neutralise
 from text.split import MESSAGE_LIMIT, split_message
 from text.tables import render_tables
@@ -37,6 +41,7 @@ from workflows.contracts.discord_port import (
     MemberFacts,
 )
 from workflows.contracts.history import HistoryMessage
+from workflows.contracts.identity import Voice
 from workflows.contracts.invocation import ChatIncoming
 
 log = structlog.get_logger(__name__)
@@ -55,9 +60,15 @@ ARCHIVE_AFTER = 1440
 
 class ClientPort:
     def __init__(
-        self, client: discord.Client, dispatcher: Dispatcher, refusals: RefusalMemory
+        self,
+        client: discord.Client,
+        dispatcher: Dispatcher,
+        refusals: RefusalMemory,
+        webhooks: ManagedWebhooks,
     ) -> None:
         self._client = client
+        self._webhooks = webhooks
+        self._speaking = Speaking(client, webhooks)
         self._dispatcher = dispatcher
         self._refusals = refusals
 
@@ -84,12 +95,15 @@ class ClientPort:
         with refusing():
             asked = min(wanted + UNSPOKEN, MOST_READ)
             newest = [message async for message in channel.history(limit=asked)]
-        said = list(stored(reversed(newest), self._own_id, omitted=set()))
+        speakers = self._speakers(channel_id)
+        said = list(stored(reversed(newest), self._own_id, set(), speakers))
         return said[-wanted:]
 
     async def get_message(self, channel_id: str, message_id: str) -> HistoryMessage | None:
         message = await self._fetch(channel_id, message_id)
-        return None if message is None else as_history(message, self._own_id)
+        if message is None:
+            return None
+        return as_history(message, self._own_id, self._speakers(channel_id).of(message))
 
     async def read_file(
         self, channel_id: str, message_id: str, file_id: str, limit: int
@@ -109,9 +123,11 @@ class ClientPort:
         with refusing():
             await message.add_reaction(reaction)
 
-    async def reply(self, channel_id: str, message_id: str, text: str, nonce: str) -> list[str]:
+    async def reply(
+        self, channel_id: str, message_id: str, text: str, nonce: str, voice: Voice | None = None
+    ) -> list[str]:
         snowflake(message_id)
-        return await self._send(self._channel(channel_id), text, nonce, message_id)
+        return await self._send(channel_id, text, nonce, voice, message_id)
 
     async def pin(self, channel_id: str, message_id: str, pinned: bool) -> None:
         message = self._message(channel_id, message_id)
@@ -124,17 +140,26 @@ class ClientPort:
             raise DiscordRefused(
                 f"The text has {len(content)} characters; one message takes {MESSAGE_LIMIT}."
             )
-        message = self._message(channel_id, message_id)
-        with refusing():
-            await message.edit(content=content, allowed_mentions=discord.AllowedMentions.none())
+        nobody = discord.AllowedMentions.none()
+        try:
+            with refusing():
+                await self._message(channel_id, message_id).edit(
+                    content=content, allowed_mentions=nobody
+                )
+        except DiscordRefused as error:
+            if not _is_refused_with(error, CANNOT_EDIT_OTHERS):
+                raise
+            if (webhook := await self._webhook_of(channel_id, message_id)) is None:
+                raise
+            with refusing():
+                await edit_by_webhook(self._webhooks.once, webhook, message_id, content)
 
     async def delete(self, channel_id: str, message_ids: list[str]) -> int:
         messages = [self._message(channel_id, message_id) for message_id in message_ids]
         deleted = 0
         for message in messages:
             try:
-                with refusing():
-                    await message.delete()
+                await self._delete(channel_id, message)
                 deleted += 1
             except DiscordRefused as error:
                 if _is_gone(error):
@@ -147,7 +172,12 @@ class ClientPort:
         return deleted
 
     async def create_thread(
-        self, channel_id: str, name: str, first_message: str, nonce: str
+        self,
+        channel_id: str,
+        name: str,
+        first_message: str,
+        nonce: str,
+        voice: Voice | None = None,
     ) -> ChannelFacts:
         title = " ".join(name.split())
         if not 1 <= len(title) <= THREAD_NAME:
@@ -165,7 +195,7 @@ class ClientPort:
             id=str(thread["id"]), name=thread["name"], is_thread=True, parent_id=channel_id
         )
         try:
-            await self._send(self._channel(facts.id), first, nonce)
+            await self._send(facts.id, first, nonce, voice)
         except DiscordRefused as error:
             raise DiscordRefused(
                 f"The thread was created (id {facts.id}), but nothing was said in it: "
@@ -213,40 +243,71 @@ class ClientPort:
                 return None
             raise
 
+    async def _delete(self, channel_id: str, message: discord.PartialMessage) -> None:
+        """Also what a persona said through a webhook, where the bot may delete nothing but its
+        own."""
+        try:
+            with refusing():
+                await message.delete()
+        except DiscordRefused as error:
+            if not _is_refused_with(error, MISSING_PERMISSIONS):
+                raise
+            if (webhook := await self._webhook_of(channel_id, str(message.id))) is None:
+                raise
+            with refusing():
+                await delete_by_webhook(self._webhooks.once, webhook, str(message.id))
+
+    async def _webhook_of(self, channel_id: str, message_id: str) -> ManagedWebhook | None:
+        """The webhook of ours that said it, if one did."""
+        message = await self._fetch(channel_id, message_id)
+        if message is None or not self._webhooks.recognise(message):
+            return None
+        with refusing():
+            return await self._webhooks.by_id(str(message.webhook_id), channel_id)
+
+    def _speakers(self, channel_id: str) -> Speakers:
+        guild = self._guild_of(snowflake(channel_id))
+        return self._webhooks.speakers(str(guild.id) if guild is not None else None)
+
     async def _send(
         self,
-        channel: discord.PartialMessageable,
+        channel_id: str,
         text: str,
         nonce: str,
+        voice: Voice | None,
         reply_to: str | None = None,
     ) -> list[str]:
         """Cut like any answer; the ids. What was sent before a refusal stays."""
-        texts = await asyncio.to_thread(_cut, _spoken(text))
+        voice = voice or Voice()
+        texts = await asyncio.to_thread(_cut, _spoken(text), limit_of(voice))
+        channel = self._channel(channel_id)
         sent: list[str] = []
-        for index, piece in enumerate(texts):
-            name = nonce[:NONCE_PREFIX] + base36(index, 2)
-            part = Part(0, index, OutgoingKind.TEXT, piece, name)
-            try:
-                outcome = await post(channel, part, reply_to if index == 0 else None)
-            except ApplicationError as error:
-                raise DiscordRefused(UNREACHABLE) from error
-            match outcome:
-                case Posted(message_id=message_id):
-                    self._refusals.clear(str(channel.id))
-                    sent.append(message_id)
-                case Blocked(by_filter=by_filter):
-                    raise DiscordRefused(
-                        "The server's filters did not let the text through."
-                        if by_filter
-                        else "Discord did not accept the text."
-                    )
-                case Refused(refusal=refusal):
-                    self._refusals.note(str(channel.id), refusal.code)
-                    raise DiscordRefused(
-                        sentence_for(refusal.code) or "Discord takes no messages there."
-                    )
-                case _:  # sent by an earlier call under the same nonce, and deleted since
-                    continue
+        try:
+            # Each call of a tool speaks for itself, so its nonce stands for the turn.
+            mouth = await self._speaking.mouth_of(voice, channel, nonce)
+            for index, piece in enumerate(texts):
+                name = nonce[:NONCE_PREFIX] + base36(index, 2)
+                part = Part(0, index, OutgoingKind.TEXT, piece, name)
+                outcome = await self._speaking.say(mouth, part, reply_to if index == 0 else None)
+                match outcome:
+                    case Posted(message_id=message_id):
+                        self._refusals.clear(str(channel.id))
+                        sent.append(message_id)
+                    case Blocked(by_filter=by_filter):
+                        raise DiscordRefused(
+                            "The server's filters did not let the text through."
+                            if by_filter
+                            else "Discord did not accept the text."
+                        )
+                    case Refused(refusal=refusal):
+                        self._refusals.note(str(channel.id), refusal.code)
+                        raise DiscordRefused(
+                            sentence_for(refusal.code) or "Discord takes no messages there."
+                        )
+                    case _:  # sent by an earlier call under the same nonce, and deleted since
+                        continue
+        except (ApplicationError, UnclearError) as error:
+            raise DiscordRefused(UNREACHABLE) from error
         return sent
 
 
@@ -261,10 +322,14 @@ def _spoken(text: str) -> str:
     return text
 
 
-def _cut(text: str) -> list[str]:
-    return split_message(neutralise(render_tables(text)))
+def _cut(text: str, limit: int) -> list[str]:
+    return split_message(neutralise(render_tables(text)), limit)
 
 
 def _is_gone(error: DiscordRefused) -> bool:
+    return _is_refused_with(error, UNKNOWN_MESSAGE)
+
+
+def _is_refused_with(error: DiscordRefused, code: int) -> bool:
     cause = error.__cause__
-    return isinstance(cause, discord.NotFound) and cause.code == UNKNOWN_MESSAGE
+    return isinstance(cause, discord.HTTPException) and cause.code == code

@@ -21,10 +21,12 @@ from bot.dispatch import Dispatcher
 from bot.gateway import log_in, stay_connected, use_api
 from bot.port.client_port import ClientPort
 from bot.refusals import RefusalMemory
+from bot.webhooks import ManagedWebhooks
 from playground import Playground, PlaygroundConfig, serve
 from playground.permissions import bits
 from playground.records import Channel
 from tests.bot.test_dispatch import RecordingTemporal
+from tests.bot.voices import webhooks_of
 from tests.bot.waiting import until
 
 Json = dict[str, Any]
@@ -41,6 +43,7 @@ class Table:
     refusals: RefusalMemory
     temporal: RecordingTemporal
     session: aiohttp.ClientSession
+    webhooks: ManagedWebhooks
 
     @property
     def guild(self) -> str:
@@ -119,13 +122,15 @@ async def table(folder: Path) -> AsyncIterator[Table]:
     client = await log_in(BotConfig(SecretStr("a-token-for-the-playground"), playground.api_base))
     gateway = asyncio.create_task(stay_connected(client))
     temporal = RecordingTemporal()
+    webhooks = webhooks_of(client)
     dispatcher, refusals = Dispatcher(cast(Client, temporal)), RefusalMemory()
     try:
         await until(lambda: client.guilds and not client.guilds[0].unavailable)
         async with aiohttp.ClientSession() as session:
-            port = ClientPort(client, dispatcher, refusals)
-            yield Table(playground, client, port, dispatcher, refusals, temporal, session)
+            port = ClientPort(client, dispatcher, refusals, webhooks)
+            yield Table(playground, client, port, dispatcher, refusals, temporal, session, webhooks)
     finally:
+        await webhooks.close()
         await client.close()
         gateway.cancel()
         await asyncio.gather(gateway, return_exceptions=True)

@@ -8,6 +8,7 @@ from typing import Any, cast
 import pytest
 from temporalio.client import Client, WorkflowExecutionStatus
 
+from bot.active_turns import ActiveTurns
 from bot.client import EverturnClient, Intake
 from bot.commands.authorize import (
     MAY_NOT_MANAGE,
@@ -19,22 +20,29 @@ from bot.commands.authorize import (
 )
 from bot.commands.config import add_config
 from bot.commands.kill import add_kill
+from bot.commands.persona import add_persona
+from bot.commands.refresh import add_refresh
+from bot.commands.respond import Responder, add_respond
 from bot.commands.stop_button import add_stop_button
+from bot.directory import ServerDirectory
 from bot.dispatch import Dispatcher
-from bot.personas import PersonaDirectory
 from bot.refusals import RefusalMemory
 from bot.typing_sessions import TypingSessions
+from bot.webhooks import ManagedWebhooks
 from storage.config import ServerConfig, UserConfig
+from storage.personas import Persona as StoredPersona
 from tests.bot.interactions import (
     ADMINISTRATOR,
     AUTOCOMPLETE,
     COMMAND,
     COMPONENT,
+    FORM,
     MANAGE_GUILD,
     SEND,
     SEND_IN_THREADS,
     answered,
     command,
+    form,
     interaction,
     press,
 )
@@ -50,7 +58,7 @@ from tests.bot.loopback import (
     message,
     user,
 )
-from tests.bot.test_personas import Persona, Source
+from tests.bot.servers import Persona, Source, directory_of
 from tests.bot.waiting import until
 from workflows.contracts.delivery import stop_button_id
 from workflows.contracts.invocation import KillOutcome
@@ -96,21 +104,54 @@ class World:
     async def change_user(self, user_id: str, change: Any) -> UserConfig:
         return change(await self.user(user_id))
 
+    # the personas
+    async def all(self, guild_id: str | None) -> list[StoredPersona]:
+        self.touched.append("personas")
+        return [StoredPersona(id=1, name="Nova", is_main=True, prompt="x", triggers=[])]
+
+    async def create(self, guild_id: str, name: str, *_: Any, **__: Any) -> StoredPersona:
+        self.touched.append("create")
+        return StoredPersona(id=2, name=name, is_main=False, prompt="x", triggers=[])
+
+    async def edit(self, persona_id: int, guild_id: str, **_: Any) -> StoredPersona:
+        self.touched.append("edit")
+        return StoredPersona(id=persona_id, name="Nova", is_main=True, prompt="x", triggers=[])
+
+    async def remove(self, persona_id: int, guild_id: str) -> bool:
+        self.touched.append("remove")
+        return True
+
+    # the marks, and short-term memory
+    async def refresh(self, channel_id: str, message_id: str) -> None:
+        self.touched.append("refresh")
+
+    async def clear_channel(self, server_key: str, channel_id: str) -> None:
+        self.touched.append("clear")
+
     # the dispatcher
+    async def signal(self, incoming: Any) -> None:
+        self.touched.append("signal")
+
     def submit(self, incoming: Any) -> None:
         self.touched.append("message")
 
 
 class Bot:
-    def __init__(self, client: EverturnClient, personas: PersonaDirectory) -> None:
+    def __init__(self, client: EverturnClient, personas: ServerDirectory) -> None:
         self.client, self.world = client, World()
         typing = TypingSessions(lambda channel_id: client.http.send_typing(int(channel_id)))
         temporal = cast(Client, self.world)
         add_kill(client, temporal, typing)
         add_stop_button(client, temporal, typing)
-        add_config(client, self.world)
+        add_config(client, self.world, personas)
+        add_persona(client, self.world, personas)
+        refusals = RefusalMemory()
+        add_respond(client, Responder(personas, refusals, self.world, lambda _: False), personas)
+        add_refresh(client, self.world, self.world)
         dispatcher = cast(Dispatcher, self.world)
-        client.take_messages(Intake(personas, RefusalMemory(), dispatcher))
+        webhooks = ManagedWebhooks(client, personas.known)
+        intake = Intake(personas, RefusalMemory(), dispatcher, webhooks, ActiveTurns())
+        client.take_messages(intake)
         client._connection._add_guild_from_data(guild())  # type: ignore[arg-type]
 
     def interact(self, kind: int, data: Json, shown: Json | None = None, **options: Any) -> None:
@@ -125,27 +166,76 @@ class Bot:
         elif name == "completion":
             data = command("config trigger remove", "phrase", target="search", phrase="")
             self.interact(AUTOCOMPLETE, data, **options)
+        elif name in COMPLETED:
+            path, focused, rest = COMPLETED[name]
+            self.interact(AUTOCOMPLETE, command(path, focused, **rest), **options)
+        elif name == "form":
+            data = form("persona/create", name="Luna", prompt="x")
+            self.interact(FORM, data, **options)
         else:
-            self.interact(COMMAND, command(name), **options)
+            self.interact(COMMAND, command(name, **GIVEN.get(name, {})), **options)
 
 
 @pytest.fixture
 async def bot(client: EverturnClient) -> Bot:
     source = Source()
     source.rows = {None: [Persona(1, "Nova")]}
-    personas = PersonaDirectory(source)
+    personas = directory_of(source)
     await personas.refresh()
     return Bot(client, personas)
 
 
+COMPLETED: dict[str, tuple[str, str, Json]] = {
+    "respond completion": ("respond", "persona", {"persona": ""}),
+    "persona completion": ("persona edit", "persona", {"persona": ""}),
+    "autochat completion": ("triggers autochat set", "persona", {"persona": ""}),
+    "spotlight completion": ("personal spotlight", "persona", {"persona": ""}),
+}
+"""Completions out of memory: by path, what is completed, and what is filled in."""
+
+GIVEN: dict[str, Json] = {
+    "persona create": {"name": "Luna", "prompt": "x"},
+    "persona edit": {"persona": "Nova", "triggers": "x"},
+    "persona remove": {"persona": "Nova"},
+    "triggers deliberate": {"state": "on"},
+    "limits own-models": {"state": "on"},
+}
+"""Options of commands that need some."""
+
 WAYS = {
     "kill": Needs.SPEAK,
     "button": Needs.SPEAK,
+    "respond": Needs.SPEAK,
+    "refresh": Needs.SPEAK,
+    "respond completion": Needs.SPEAK,
     "config show": Needs.MANAGE,
     "config trigger list": Needs.MANAGE,
     "completion": Needs.MANAGE,
+    "triggers show": Needs.MANAGE,
+    "triggers deliberate": Needs.MANAGE,
+    "access show": Needs.MANAGE,
+    "limits show": Needs.MANAGE,
+    "limits own-models": Needs.MANAGE,
+    "persona list": Needs.MANAGE,
+    "persona create": Needs.MANAGE,
+    "persona edit": Needs.MANAGE,
+    "persona remove": Needs.MANAGE,
+    "persona completion": Needs.MANAGE,
+    "autochat completion": Needs.MANAGE,
+    "form": Needs.MANAGE,
     "personal show": Needs.OWN,
+    "spotlight completion": Needs.OWN,
 }
+
+FOR_SERVERS = {
+    "triggers deliberate",
+    "limits own-models",
+    "persona create",
+    "persona edit",
+    "persona remove",
+    "form",
+}
+"""In a direct message they are allowed, and there is nothing for them to do."""
 
 CALLERS: list[tuple[dict[str, Any], set[Needs]]] = [
     ({"permissions": 0}, {Needs.OWN}),
@@ -169,7 +259,11 @@ async def test_every_way_in_asks_the_same_rule(
     bot.way(way, **caller)
     answer = await answered(discord_api)
     allowed = WAYS[way] in may
-    assert bool(bot.world.touched) is allowed
+    if way in COMPLETED:
+        assert [choice["value"] for choice in answer["choices"]] == (["Nova"] if allowed else [])
+        return
+    nothing_there = way in FOR_SERVERS and caller.get("channel_id") == DM_ID
+    assert bool(bot.world.touched) is (allowed and not nothing_there)
     if way == "completion":
         assert [choice["value"] for choice in answer["choices"]] == ([SECRET] if allowed else [])
         return

@@ -2,18 +2,43 @@
 
 from __future__ import annotations
 
-from typing import cast
+import asyncio
+import logging
+from typing import Any, cast
 
 import pytest
 
+from bot.active_turns import ActiveTurns
 from bot.client import EverturnClient, Intake
+from bot.delivery.notices import plain_notice
 from bot.dispatch import Dispatcher
-from bot.personas import PersonaDirectory
 from bot.refusals import RefusalMemory
-from tests.bot.loopback import CHANNEL_ID, GUILD_ID, ME, THREAD_ID, guild, message, user
-from tests.bot.test_personas import Persona, Source
+from bot.webhooks import ManagedWebhooks
+from storage.config.models import ServerConfig
+from tests.bot.loopback import (
+    APPLICATION_ID,
+    BOT_ID,
+    CHANNEL_ID,
+    DM_ID,
+    GUILD_ID,
+    ME,
+    MEMBER_ID,
+    THREAD_ID,
+    Json,
+    LoopbackDiscord,
+    guild,
+    message,
+    user,
+)
+from tests.bot.servers import Persona, Source, directory_of
 from tests.bot.waiting import until
-from workflows.contracts.invocation import ChatIncoming
+from workflows.contracts.delivery import EndTyping
+from workflows.contracts.history import HistoryRequest
+from workflows.contracts.invocation import Addressed, ChatIncoming
+
+HOOK_ID = "800000000000000009"
+OTHER_ID = "700000000000000002"
+LAST = "999"
 
 
 class Submitted:
@@ -29,28 +54,68 @@ class Bot:
         self.client = client
         self.refusals = RefusalMemory()
         self.submitted = Submitted()
-        source = Source()
-        source.rows = {None: [Persona(1, "Nova"), Persona(2, "Bob", is_main=False)]}
-        self.personas = PersonaDirectory(source)
-        intake = Intake(self.personas, self.refusals, cast(Dispatcher, self.submitted))
-        client.take_messages(intake)
+        self.turns = ActiveTurns()
+        self.source = Source()
+        self.source.rows = {
+            None: [
+                Persona(1, "Nova"),
+                Persona(2, "Bob", is_main=False),
+                Persona(3, "Luna", is_main=False),
+            ]
+        }
+        self.directory = directory_of(self.source)
+        dispatcher = cast(Dispatcher, self.submitted)
+        webhooks = ManagedWebhooks(client, self.directory.known)
+        self.intake = Intake(self.directory, self.refusals, dispatcher, webhooks, self.turns)
+        client.take_messages(self.intake)
         client._connection._add_guild_from_data(guild())  # type: ignore[arg-type]
+
+    async def configure(self, **settings: object) -> None:
+        self.source.configs[GUILD_ID] = ServerConfig.model_validate(settings)
+        await self.directory.refresh([GUILD_ID])
 
     def hear(self, message_id: str, content: str, **changes: object) -> None:
         """MESSAGE_CREATE in #general, as the gateway delivers it."""
         member = {"roles": [], "joined_at": "2026-01-01T00:00:00+00:00", "flags": 0}
         data = message(message_id, content, guild_id=GUILD_ID, member=member) | changes
+        if "webhook_id" in data:
+            del data["member"]
+        if data["channel_id"] == DM_ID:
+            del data["guild_id"], data["member"]
         self.client._connection.parse_message_create(data)  # type: ignore[arg-type]
 
-    async def heard(self, *message_ids: str) -> None:
-        """Exactly these were submitted, once the last of them is."""
-        await until(lambda: [m.message_id for m in self.submitted.messages] == list(message_ids))
+    def persona_says(self, message_id: str, name: str, content: str) -> None:
+        """Through a webhook of ours."""
+        author = user(HOOK_ID, bot=True) | {"username": name}
+        ours = {"webhook_id": HOOK_ID, "application_id": APPLICATION_ID, "author": author}
+        self.hear(message_id, content, **ours)
+
+    def answering(self, turn: str, owner: str, persona_id: int) -> None:
+        self.turns.heard(
+            HistoryRequest(
+                turn_id=turn,
+                channel_id=CHANNEL_ID,
+                trigger_message_id="1",
+                owner_id=owner,
+                persona_id=persona_id,
+            )
+        )
+
+    async def heard(self, *message_ids: str) -> list[ChatIncoming]:
+        """Exactly these were submitted, once a message that comes last has passed."""
+        self.hear(LAST, "nova, that is all")
+        await until(lambda: LAST in [m.message_id for m in self.submitted.messages])
+        *found, last = self.submitted.messages
+        self.submitted.messages.clear()
+        assert last.message_id == LAST
+        assert [m.message_id for m in found] == list(message_ids)
+        return found
 
 
 @pytest.fixture
 async def bot(client: EverturnClient) -> Bot:
     bot = Bot(client)
-    await bot.personas.refresh()
+    await bot.directory.refresh()
     return bot
 
 
@@ -62,8 +127,8 @@ async def test_what_is_for_us_is_submitted_in_order_and_the_rest_is_not(bot: Bot
     bot.hear("4", "nova from a webhook", webhook_id="43", author=user("43", bot=True))
     bot.hear("5", "nova from ourselves", author=ME)
     bot.hear("6", "bob and nova")
-    await bot.heard("1", "6")
-    assert [m.persona_ids for m in bot.submitted.messages] == [[1], [2, 1]]
+    found = await bot.heard("1", "6")
+    assert [m.persona_ids for m in found] == [[1], [2, 1]]
 
 
 async def test_a_channel_that_refused_lately_costs_nothing(bot: Bot) -> None:
@@ -71,18 +136,234 @@ async def test_a_channel_that_refused_lately_costs_nothing(bot: Bot) -> None:
     bot.refusals.note(CHANNEL_ID, 50013)
     bot.hear("1", "nova?")
     bot.hear("2", "nova?", channel_id=THREAD_ID)
-    await bot.heard("2")
+    await until(lambda: [m.message_id for m in bot.submitted.messages] == ["2"])
     bot.refusals.clear(CHANNEL_ID)
     bot.hear("3", "nova?")
     await bot.heard("2", "3")
 
 
 async def test_nothing_is_taken_in_after_the_stop(bot: Bot) -> None:
-    bot.hear("1", "nova?")
-    await bot.heard("1")
+    await bot.heard()
     bot.client.take_messages(None)
     bot.hear("2", "nova?")
-    await bot.heard("1")
+    await until(lambda: not any("on_message" in task.get_name() for task in asyncio.all_tasks()))
+    bot.client.take_messages(bot.intake)
+    await bot.heard()
+
+
+async def test_the_settings_of_the_server_count(bot: Bot) -> None:
+    """C023, C036, row 12: from the directory to the gate."""
+    await bot.configure(
+        triggers={"deliberate": True, "autochat": [{"channel_id": THREAD_ID, "least": 5}]},
+        access={"blocked_user_ids": [OTHER_ID]},
+    )
+    bot.hear("1", "nova hi")
+    bot.hear("2", "@nova hi")
+    bot.hear("3", "good morning", channel_id=THREAD_ID)
+    bot.hear("4", "@nova hi", author=user(OTHER_ID))
+    bot.hear("5", "nova hi", channel_id=DM_ID)
+    await until(lambda: len(bot.submitted.messages) == 3)
+    by = [(m.message_id, m.addressed) for m in bot.submitted.messages]
+    assert by == [
+        ("2", Addressed.TRIGGER_WORD),
+        ("3", Addressed.AUTOCHAT),
+        ("5", Addressed.DIRECT_MESSAGE),
+    ]
+
+
+async def test_the_settings_of_the_member_count(bot: Bot) -> None:
+    """C037, row 10."""
+    bot.source.set_user(MEMBER_ID, deliberate_triggers="off", spotlights={THREAD_ID: 2})
+    bot.source.set_user(OTHER_ID, privacy="full")
+    await bot.configure(triggers={"deliberate": True})
+    bot.hear("1", "nova hi")
+    bot.hear("2", "good morning", channel_id=THREAD_ID)
+    bot.hear("3", "@nova hi", author=user(OTHER_ID))
+    found = await bot.heard("1", "2")
+    assert (found[1].addressed, found[1].persona_ids) == (Addressed.SPOTLIGHT, [2])
+
+
+async def test_the_roles_are_known_where_they_count(bot: Bot) -> None:
+    await bot.configure(access={"role_ids": ["600000000000000001"]})
+    member = {"joined_at": "2026-01-01T00:00:00+00:00", "flags": 0}
+    bot.hear("1", "nova", member=member | {"roles": ["600000000000000001"]})
+    bot.hear("2", "nova", member=member | {"roles": []})
+    bot.hear("3", "nova", channel_id=DM_ID)
+    await until(lambda: len(bot.submitted.messages) == 2)
+    assert [m.message_id for m in bot.submitted.messages] == ["1", "3"]
+    assert bot.submitted.messages[0].role_ids == ["600000000000000001"]
+
+
+async def test_who_is_being_answered_is_heard_until_it_ends(bot: Bot) -> None:
+    """Behaviour 2.3, 2.4: and nobody else, and nowhere else."""
+    bot.hear("1", "too early")
+    await bot.heard()
+    bot.answering("t1", MEMBER_ID, 1)
+    bot.hear("2", "please stop")
+    bot.hear("3", "not my turn", author=user(OTHER_ID))
+    bot.hear("4", "elsewhere", channel_id=THREAD_ID)
+    (found,) = await bot.heard("2")
+    assert found.addressed is Addressed.NOT
+    assert not found.surface_errors
+    bot.turns.carried_out(EndTyping(turn_id="t1", channel_id=CHANNEL_ID))
+    bot.hear("5", "too late")
+    await bot.heard()
+
+
+# What personas say to each other
+
+
+async def test_a_persona_that_names_another_calls_it_for_who_began(bot: Bot) -> None:
+    """Row 8, D58: through a webhook, or through the bot's account."""
+    bot.hear("1", "bob, hello")
+    bot.answering("t1", MEMBER_ID, 2)
+    bot.persona_says("2", "Bob", "Hello! Bob am I, and what do you say, Nova?")
+    _, job = await bot.heard("1", "2")
+    assert job.is_persona_job
+    assert (job.author_persona_id, job.persona_ids) == (2, [1])
+    assert (job.author_id, job.author_name) == (MEMBER_ID, "Mina")
+    assert job.newest_human_id == "1"
+    assert not job.surface_errors
+    bot.turns.carried_out(EndTyping(turn_id="t1", channel_id=CHANNEL_ID))
+    bot.answering("t2", MEMBER_ID, 1)
+    bot.hear("3", "Ask Luna, not Nova.", author=ME)
+    (job,) = await bot.heard("3")
+    assert (job.author_persona_id, job.persona_ids, job.author_id) == (1, [3], MEMBER_ID)
+
+
+async def test_words_without_a_known_beginning_are_the_bots_own(bot: Bot) -> None:
+    bot.persona_says("1", "Bob", "Nova?")
+    (job,) = await bot.heard("1")
+    assert (job.author_id, job.author_name) == (BOT_ID, "everturn")
+    assert job.newest_human_id is None
+
+
+async def test_an_answer_calls_each_persona_once(bot: Bot) -> None:
+    """However many messages it stands in."""
+    bot.answering("t1", MEMBER_ID, 2)
+    bot.persona_says("1", "Bob", "Nova, one thing.")
+    bot.persona_says("2", "Bob", "Nova, another. And Luna!")
+    bot.persona_says("3", "Bob", "Luna? Nova?")
+    found = await bot.heard("1", "2")
+    assert [m.persona_ids for m in found] == [[1], [3]]
+    bot.answering("t2", MEMBER_ID, 2)
+    bot.persona_says("4", "Bob", "Nova, again.")
+    await bot.heard("4")
+
+
+async def test_a_stop_lets_no_chain_go_on(bot: Bot) -> None:
+    """Row 2: what was on its way starts nothing; only the next message, and only there."""
+    bot.client.stopped(CHANNEL_ID)
+    bot.persona_says("1", "Bob", "Nova?")
+    bot.persona_says("2", "Bob", "Nova?")
+    await bot.heard("2")
+
+
+async def test_a_stop_in_words_begins_no_chain_anew(bot: Bot) -> None:
+    """Behaviour 2.4: the cascade counter is not reset."""
+    bot.hear("1", "bob?")
+    bot.answering("t1", MEMBER_ID, 2)
+    bot.hear("2", "please stop")
+    bot.persona_says("3", "Bob", "Nova?")
+    bot.hear("4", "go on")
+    bot.persona_says("5", "Bob", "Luna?")
+    found = await bot.heard("1", "2", "3", "4", "5")
+    assert [m.newest_human_id for m in found] == [None, None, "1", None, "4"]
+
+
+async def test_what_the_system_says_calls_nobody(bot: Bot) -> None:
+    """D57: status and error texts never trigger."""
+    bot.hear("1", plain_notice("Nova and Bob are away."), author=ME)
+    bot.hear("2", f"<@{MEMBER_ID}>", author=ME, embeds=[{"type": "rich", "description": "Bob?"}])
+    bot.hear("3", "\u2800", author=ME)
+    await bot.heard()
+
+
+# What is said to members
+
+
+def notices(api: LoopbackDiscord) -> list[Json]:
+    return [body["embeds"][0] for body in api.sent() if body.get("embeds")]
+
+
+async def test_whoami(bot: Bot, discord_api: LoopbackDiscord) -> None:
+    """Row 9: an embed in reply, also for who is blocked; and not one for each of many."""
+    bot.source.set_user(MEMBER_ID, privacy="partial")
+    await bot.configure(access={"blocked_user_ids": [MEMBER_ID]})
+    bot.hear("1", "$whoami")
+    bot.hear("2", "$whoami")
+    await until(lambda: notices(discord_api))
+    await bot.intake.close()
+    (embed,) = notices(discord_api)
+    for told in ("Mina", MEMBER_ID, "partial", "Nova, Bob, Luna"):
+        assert told in embed["description"]
+    (body,) = discord_api.sent()
+    assert body["message_reference"]["message_id"] == 1
+    assert body["allowed_mentions"]["parse"] == []
+    assert bot.submitted.messages == []
+
+
+async def test_a_mention_in_the_thought_log_is_answered_once_in_a_while(
+    bot: Bot, discord_api: LoopbackDiscord
+) -> None:
+    """Behaviour 2.5: at most once per 10 minutes and channel."""
+    await bot.configure(notices={"thought_log_channel_id": CHANNEL_ID})
+    for number in range(3):
+        author = user(f"70000000000000001{number}")
+        bot.hear(str(number + 1), f"<@{BOT_ID}>?", mentions=[ME], author=author)
+    await until(lambda: notices(discord_api))
+    await bot.intake.close()
+    assert len(discord_api.sent()) == 1
+    assert bot.submitted.messages == []
+
+
+async def test_an_unsupported_channel_is_told(bot: Bot, discord_api: LoopbackDiscord) -> None:
+    """Row 11: without Embed Links in plain words (D68)."""
+    discord_api.fail("POST", "messages", 403, code=50013, when=lambda body: "embeds" in body)
+    bot.hear("1", "good morning", channel_id="500000000000000009")
+    bot.hear("2", "nova?", channel_id="500000000000000009")
+    await until(lambda: len(discord_api.sent()) == 2)
+    assert discord_api.sent()[1]["content"] == plain_notice(
+        "I cannot talk in this kind of channel. Text and voice channels and threads work."
+    )
+
+
+async def test_a_refused_notice_is_remembered(bot: Bot, discord_api: LoopbackDiscord) -> None:
+    """D41: it is a send like any other."""
+    discord_api.fail("POST", "messages", 403, code=50001)
+    bot.hear("1", "$whoami")
+    await until(lambda: bot.refusals.refused(CHANNEL_ID))
+    bot.hear("2", "$whoami", author=user(OTHER_ID))
+    bot.hear("3", "nova?", channel_id=THREAD_ID)
+    await until(lambda: bot.submitted.messages)
+    await bot.intake.close()
+    assert len(discord_api.sent()) == 1
+
+
+async def test_every_disposition_is_logged_with_its_reason(
+    bot: Bot, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Behaviour 3: at debug level what is ignored, for it is most of what there is."""
+    told: list[tuple[str, Any]] = []
+
+    class Log:
+        def info(self, event: str, **fields: Any) -> None:
+            told.append(("info", fields["reason"]))
+
+        def debug(self, event: str, **fields: Any) -> None:
+            told.append(("debug", fields["reason"]))
+
+    monkeypatch.setattr("bot.client.log", Log())
+    caplog.set_level(logging.DEBUG, "bot.client")
+    bot.refusals.note(THREAD_ID, 50013)
+    bot.hear("1", "good morning")
+    bot.hear("2", "nova?", channel_id=THREAD_ID)
+    await bot.heard()
+    assert told == [
+        ("debug", "non_trigger_pre_lock"),
+        ("info", "recent_send_refused"),
+        ("info", "trigger_word"),
+    ]
 
 
 def test_what_it_asks_of_the_gateway() -> None:

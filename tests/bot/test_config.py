@@ -39,6 +39,7 @@ from bot.commands.config.shown import show_server, show_triggers, show_user
 from bot.commands.config.zones import zone_named, zones_like
 from storage import open_storage
 from storage.config import ServerConfig, ToolsConfig, UserConfig
+from tests.bot import answering_settings
 from tests.bot.interactions import (
     AUTOCOMPLETE,
     COMMAND,
@@ -48,6 +49,7 @@ from tests.bot.interactions import (
     interaction,
 )
 from tests.bot.loopback import CHANNEL_ID, DM_ID, GUILD_ID, MEMBER_ID, Json, LoopbackDiscord, guild
+from tests.bot.servers import Persona, Source, directory_of
 from tests.bot.waiting import until
 
 LOG_ID = "500000000000000005"
@@ -97,7 +99,10 @@ GENERAL = channel(CHANNEL_ID, "general")
 class Bot:
     def __init__(self, client: EverturnClient, api: LoopbackDiscord, store: Any) -> None:
         self.client, self.api, self.store = client, api, store
-        add_config(client, store)
+        self.source = Source()
+        self.source.rows = {None: [Persona(1, "Nova"), Persona(2, "Bob", False)]}
+        self.directory = directory_of(self.source)
+        add_config(client, store, self.directory)
         known = guild(everyone=0x400 | 0x800 | 0x4000 | 0x10000 | (1 << 38))
         known["channels"].append({**LOG, "permission_overwrites": [], "nsfw": False})
         client._connection._add_guild_from_data(known)  # type: ignore[arg-type]
@@ -125,8 +130,10 @@ class Bot:
 
 
 @pytest.fixture
-def bot(client: EverturnClient, discord_api: LoopbackDiscord) -> Bot:
-    return Bot(client, discord_api, Store())
+async def bot(client: EverturnClient, discord_api: LoopbackDiscord) -> Bot:
+    bot = Bot(client, discord_api, Store())
+    await bot.directory.refresh([GUILD_ID])
+    return bot
 
 
 def leaves(model: BaseModel, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
@@ -182,6 +189,7 @@ SETTINGS: dict[tuple[str, ...], tuple[str, dict[str, Any], Any]] = {
         [CHANNEL_ID],
     ),
     ("timezone",): ("config timezone", {"zone": "asia/tokyo"}, "Asia/Tokyo"),
+    **answering_settings.SETTINGS,
 }
 
 OWN_SETTINGS: dict[tuple[str, ...], tuple[str, dict[str, Any], Any]] = {
@@ -189,6 +197,7 @@ OWN_SETTINGS: dict[tuple[str, ...], tuple[str, dict[str, Any], Any]] = {
     ("privacy",): ("personal privacy", {"level": "full"}, "full"),
     ("timezone",): ("personal timezone", {"zone": "Europe/Lisbon"}, "Europe/Lisbon"),
     ("short_term_from_other_servers",): ("personal other-servers", {"state": "on"}, True),
+    **answering_settings.OWN_SETTINGS,
 }
 
 
@@ -203,10 +212,14 @@ def test_every_setting_is_shown_with_its_command(bot: Bot) -> None:
     card = show_server(ServerConfig())
     shown = "\n".join(f"{field.name}\n{field.value}" for field in card.fields)
     for path, (name, _, _) in SETTINGS.items():
+        if path in answering_settings.SETTINGS:  # on cards of their own: test_config_answering
+            continue
         assert command_of(ServerConfig, path) == name
         assert f"/{name}`" in shown or path[0] == "tools"
     own = show_user(UserConfig()).description or ""
     for path, (name, _, _) in OWN_SETTINGS.items():
+        if path in answering_settings.OWN_SETTINGS:
+            continue
         assert command_of(UserConfig, path) == name
         assert f"`/{name}`" in own
     there_are = {f"/{each.qualified_name}" for each in bot.client.tree.walk_commands()}
@@ -222,24 +235,26 @@ def test_an_unknown_ability_is_answered_with_those_that_are_shown() -> None:
 
 @pytest.mark.parametrize("path", SETTINGS, ids="/".join)
 async def test_a_setting_is_set_seen_and_told(bot: Bot, path: tuple[str, ...]) -> None:
-    before = show_server(ServerConfig()).to_dict()
     name, options, expected = SETTINGS[path]
+    show = f"{name.split()[0]} show"
+    before = (await bot.use(show))["embeds"][0]
     assert await bot.says(name, **options)
     assert value_at(bot.config, path) == value_at(changed(ServerConfig(), path, expected), path)
     assert value_at(bot.config, path) != value_at(ServerConfig(), path)
     others = set(leaves(ServerConfig())) - {path}
     assert all(value_at(bot.config, o) == value_at(ServerConfig(), o) for o in others)
-    seen = (await bot.use("config show"))["embeds"][0]
+    seen = (await bot.use(show))["embeds"][0]
     assert seen["fields"] != before["fields"]
 
 
 @pytest.mark.parametrize("path", OWN_SETTINGS, ids="/".join)
 async def test_a_setting_of_ones_own_is_set_and_seen(bot: Bot, path: tuple[str, ...]) -> None:
     name, options, expected = OWN_SETTINGS[path]
+    before = (await bot.use("personal show"))["embeds"][0]
     assert await bot.says(name, **options)
     assert value_at(bot.store.users[MEMBER_ID], path) == expected
     seen = (await bot.use("personal show"))["embeds"][0]
-    assert seen["description"] != show_user(UserConfig()).description
+    assert seen["description"] != before["description"]
 
 
 async def test_answers_are_private_and_come_in_time(bot: Bot) -> None:

@@ -22,6 +22,7 @@ from bot.delivery.send import BLOCKED_NOTICE, LONG_BATCH, MALFORMED_NOTICE, Send
 from bot.refusals import RefusalMemory
 from bot.typing_sessions import TypingSessions
 from tests.bot.loopback import CHANNEL_ID, THREAD_ID, TRIGGER_ID, LoopbackDiscord, user
+from tests.bot.voices import webhooks_of
 from tests.bot.waiting import until
 from workflows.contracts.delivery import (
     DeleteRequest,
@@ -38,9 +39,10 @@ class Sender:
     """The send activity as one bot process has it."""
 
     def __init__(self, client: EverturnClient) -> None:
+        self.client = client
         self.refusals = RefusalMemory()
         self.typing = TypingSessions(lambda channel_id: client.http.send_typing(int(channel_id)))
-        self.activities = SendActivities(client, self.typing, self.refusals)
+        self.activities = SendActivities(client, self.typing, self.refusals, webhooks_of(client))
         self.env = ActivityEnvironment()
 
     async def send(self, *texts: str, **changes: Any) -> SendResult:
@@ -126,7 +128,7 @@ async def test_a_message_deleted_before_the_repeat_stays_deleted(
 ) -> None:
     first = await sender.send("one", "two")
     await sender.env.run(
-        DeleteActivities(sender.activities._client).delete_messages,
+        DeleteActivities(sender.client, webhooks_of(sender.client)).delete_messages,
         DeleteRequest(turn_id="t1", channel_id=CHANNEL_ID, message_ids=[first.sent[0].message_id]),
     )
     again = await sender.send("one", "two")
@@ -503,7 +505,7 @@ async def test_reconcile_knows_notices_and_refusals(
 
 async def test_deleting_is_idempotent(discord_api: LoopbackDiscord, client: EverturnClient) -> None:
     mine = [discord_api.say(text)["id"] for text in ("one", "two", "three")]
-    delete = DeleteActivities(client).delete_messages
+    delete = DeleteActivities(client, webhooks_of(client)).delete_messages
     asked = DeleteRequest(turn_id="t1", channel_id=CHANNEL_ID, message_ids=[mine[0], "1", mine[2]])
     assert (await ActivityEnvironment().run(delete, asked)).deleted == 2
     assert (await ActivityEnvironment().run(delete, asked)).deleted == 0
@@ -513,7 +515,7 @@ async def test_deleting_is_idempotent(discord_api: LoopbackDiscord, client: Ever
 async def test_deleting_waits_out_an_outage_and_accepts_a_refusal(
     discord_api: LoopbackDiscord, client: EverturnClient
 ) -> None:
-    delete = DeleteActivities(client).delete_messages
+    delete = DeleteActivities(client, webhooks_of(client)).delete_messages
     mine = discord_api.say("one")["id"]
     asked = DeleteRequest(turn_id="t1", channel_id=CHANNEL_ID, message_ids=[mine])
     discord_api.fail("DELETE", "message", 503)
@@ -535,7 +537,7 @@ async def test_a_stop_button_is_found_by_its_id(
     asked = DeleteRequest(
         turn_id="t1", channel_id=CHANNEL_ID, stop_button_id=button, after_message_id=older
     )
-    delete = DeleteActivities(client).delete_messages
+    delete = DeleteActivities(client, webhooks_of(client)).delete_messages
     assert (await ActivityEnvironment().run(delete, asked)).deleted == 1
     assert (await ActivityEnvironment().run(delete, asked)).deleted == 0
     assert discord_api.contents() == ["older", stop_button_id(CHANNEL_ID, "6", 1)]

@@ -12,10 +12,12 @@ from temporalio.testing import ActivityEnvironment
 
 from bot.client import EverturnClient
 from bot.delivery.notices import plain_notice
+from bot.delivery.signatures import with_reply_line
 from bot.history import HistoryActivities
 from bot.typing_sessions import TypingSessions
-from tests.bot.loopback import BOT_ID, CHANNEL_ID, TRIGGER_ID, LoopbackDiscord, message, user
+from tests.bot.loopback import BOT_ID, CHANNEL_ID, ME, TRIGGER_ID, LoopbackDiscord, message, user
 from tests.bot.ports import table
+from tests.bot.voices import LUNA, NOVA, webhooks_of
 from tests.bot.waiting import until
 from workflows.contracts.history import ChannelHistory, HistoryRef, HistoryRequest
 from workflows.contracts.tools import REPORTED_PERMISSIONS
@@ -31,16 +33,32 @@ class Blobs:
         return blob_id
 
 
+class Marks:
+    def __init__(self) -> None:
+        self.cut: dict[str, str] = {}
+
+    async def refreshed(self, channel_id: str) -> str | None:
+        return self.cut.get(channel_id)
+
+
 class Storage:
     def __init__(self) -> None:
         self.blobs = Blobs()
+        self.marks = Marks()
 
 
 class Reader:
     def __init__(self, client: EverturnClient, env: ActivityEnvironment) -> None:
+        self.client = client
         self.storage = Storage()
         self.typing = TypingSessions(lambda channel_id: client.http.send_typing(int(channel_id)))
-        self.activities = HistoryActivities(client, self.storage, self.typing)  # type: ignore[arg-type]
+        self.webhooks = webhooks_of(client)
+        self.activities = HistoryActivities(
+            client,
+            self.storage,  # type: ignore[arg-type]
+            self.typing,
+            self.webhooks,
+        )
         self.env = env
 
     async def read(self, **changes: Any) -> tuple[HistoryRef, ChannelHistory]:
@@ -241,3 +259,98 @@ async def test_a_direct_message_has_its_own_permissions(
         asked = [line for line in at.requests() if line == f"GET /channels/{said['channel']}"]
         assert len(asked) <= 1
         await reader.typing.close()
+
+
+WEBHOOK_ID = "900000000000000077"
+
+
+def by_webhook(reader: Reader, api: LoopbackDiscord, name: str, content: str) -> str:
+    """A message of a webhook that our application owns."""
+    said = api.say(
+        content,
+        author={**user(WEBHOOK_ID, bot=True, name=name), "username": name},
+        webhook_id=WEBHOOK_ID,
+        application_id=str(reader.client.application_id),
+    )
+    return said["id"]
+
+
+async def test_a_personas_message_says_whose_it_is(
+    reader: Reader, discord_api: LoopbackDiscord
+) -> None:
+    """Issue 4: later personas see the earlier replies through the channel's history."""
+    discord_api.say("Luna, Nova!", author=user())
+    discord_api.say("Main.", author=ME)
+    by_webhook(reader, discord_api, "Luna", "Alter.")
+    by_webhook(reader, discord_api, "Gone", "Retired.")
+    _, history = await reader.read()
+    known = [(m.content, m.persona_id, m.is_self, m.is_bot) for m in history.messages]
+    assert known == [
+        ("Luna, Nova!", None, False, False),
+        ("Main.", NOVA.persona_id, True, True),
+        ("Alter.", LUNA.persona_id, False, True),
+        ("Retired.", None, False, True),
+    ]
+
+
+async def test_a_strangers_webhook_is_an_ordinary_bot(
+    reader: Reader, discord_api: LoopbackDiscord
+) -> None:
+    """D58: a name is not enough."""
+    stranger = {**user(WEBHOOK_ID, bot=True), "username": "Luna"}
+    discord_api.say("I am Luna.", author=stranger, webhook_id=WEBHOOK_ID)
+    _, history = await reader.read()
+    assert (history.messages[0].persona_id, history.messages[0].is_bot) == (None, True)
+
+
+async def test_the_reply_line_is_not_the_personas_text(
+    reader: Reader, discord_api: LoopbackDiscord
+) -> None:
+    """D62: a model that reads it would write it too."""
+    line = with_reply_line("Yes.", "1", CHANNEL_ID, TRIGGER_ID)
+    by_webhook(reader, discord_api, "Luna", line)
+    _, history = await reader.read()
+    assert (history.messages[0].content, history.messages[0].reply_to) == ("Yes.", TRIGGER_ID)
+    discord_api.say(line, author=user())
+    _, history = await reader.read()
+    assert history.messages[1].content == line  # a member wrote it: it is theirs
+
+
+async def test_where_there_is_no_webhook_the_name_tells(
+    reader: Reader, discord_api: LoopbackDiscord
+) -> None:
+    """The name goes off the words, and holds until somebody else speaks or an answer begins."""
+    discord_api.say("**Luna:** one", author=ME)
+    discord_api.say("two", author=ME)
+    discord_api.say("hm", author=user())
+    discord_api.say("three", author=ME)
+    discord_api.say("**Luna:** four", author=ME)
+    reference = {"message_id": TRIGGER_ID, "channel_id": CHANNEL_ID}
+    discord_api.say("five", author=ME, type=19, message_reference=reference)
+    discord_api.say("**Nova:** six", author=ME)
+    _, history = await reader.read()
+    told = [(m.content, m.persona_id) for m in history.messages]
+    assert told == [
+        ("one", LUNA.persona_id),
+        ("two", LUNA.persona_id),
+        ("hm", None),
+        ("three", NOVA.persona_id),
+        ("four", LUNA.persona_id),
+        ("five", NOVA.persona_id),
+        ("**Nova:** six", NOVA.persona_id),
+    ]
+
+
+async def test_nothing_before_a_refresh_is_read_but_the_trigger(
+    reader: Reader, discord_api: LoopbackDiscord
+) -> None:
+    """C133."""
+    trigger = discord_api.say("answer me", author=user())
+    cut = discord_api.say("old", author=user())
+    discord_api.say("new", author=user())
+    reader.storage.marks.cut[CHANNEL_ID] = cut["id"]
+    ref, history = await reader.read(trigger_message_id=trigger["id"])
+    assert [m.content for m in history.messages] == ["answer me", "new"]
+    assert ref.count == 2
+    _, other = await reader.read(channel_id=CHANNEL_ID, trigger_message_id=TRIGGER_ID)
+    assert [m.content for m in other.messages] == ["new"]

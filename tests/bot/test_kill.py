@@ -6,6 +6,7 @@ import asyncio
 from datetime import timedelta
 from typing import Any, cast
 
+import discord
 import pytest
 from temporalio.client import (
     Client,
@@ -294,3 +295,28 @@ async def test_who_may_speak_may_stop(
     bot.interact(channel_id=channel_id, permissions=permissions)
     assert await bot.answered() == (kill.STOPPED if allowed else MAY_NOT_SPEAK)
     assert bool(channel.asked) is allowed
+
+
+async def test_what_a_persona_was_just_saying_calls_no_other_one(
+    client: EverturnClient, discord_api: LoopbackDiscord
+) -> None:
+    """Behaviour 2.1, row 2: a stop opens the window in which self-replies are suppressed."""
+    told = Told()
+    client.take_messages(told)
+    bot = Bot(client, discord_api, Channel(KillOutcome(stopped=True)))
+    bot.interact()
+    assert await bot.answered() == kill.STOPPED
+    assert told.stopped_in == [CHANNEL_ID]
+
+
+class Told:
+    """Where the client's messages go, and who hears of stops."""
+
+    def __init__(self) -> None:
+        self.stopped_in: list[str] = []
+
+    def take(self, client: discord.Client, message: discord.Message, /) -> None:
+        raise AssertionError("nobody speaks here")
+
+    def stopped(self, channel_id: str, /) -> None:
+        self.stopped_in.append(channel_id)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from datetime import timedelta
+from collections.abc import AsyncIterator, Collection, Mapping
+from datetime import datetime, timedelta
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -81,16 +81,40 @@ class Personas:
     def __init__(self) -> None:
         self.asked = 0
 
-    async def all(self, guild_id: str | None) -> list[Any]:
+    async def everywhere(self) -> dict[str | None, list[Any]]:
         self.asked += 1
         nova = SimpleNamespace(id=1, name="Nova", is_main=True, triggers=[])
-        return [nova] if self.asked > 2 else []
+        return {None: [nova]} if self.asked > 2 else {}
+
+
+class Configs:
+    async def servers(self, server_keys: Collection[str]) -> dict[str, Any]:
+        return {}
+
+    async def users_since(self, moment: datetime | None) -> tuple[dict[str, Any], None]:
+        return {}, None
+
+
+class Marks:
+    """In memory."""
+
+    def __init__(self) -> None:
+        self.notes: dict[str, str] = {}
+
+    async def seen(self) -> dict[str, str]:
+        return dict(self.notes)
+
+    async def note(self, newest: Mapping[str, str]) -> None:
+        self.notes.update(newest)
 
 
 class Stored:
     def __init__(self) -> None:
         self.personas = Personas()
-        self.configs = None
+        self.configs = Configs()
+        self.marks = Marks()
+        self.short_term = None
+        self.short_term = None
 
 
 class Running:

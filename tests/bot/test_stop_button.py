@@ -26,6 +26,7 @@ from tests.bot.interactions import (
     press,
 )
 from tests.bot.loopback import CHANNEL_ID, DM_ID, THREAD_ID, TRIGGER_ID, LoopbackDiscord, guild
+from tests.bot.test_kill import Told
 from tests.bot.waiting import until
 from workflows.contracts.delivery import stop_button_id
 
@@ -218,3 +219,20 @@ async def test_who_may_speak_may_press(
 def test_the_id_fits_into_a_component() -> None:
     """Discord: at most 100 characters."""
     assert len(stop_button_id("9" * 20, "9" * 20, 9_999_999)) <= 100
+
+
+async def test_what_the_persona_was_just_saying_calls_no_other_one(
+    client: EverturnClient, discord_api: LoopbackDiscord
+) -> None:
+    """Behaviour 2.1, row 2; a button that stopped nothing silences nobody."""
+    told = Told()
+    client.take_messages(told)
+    turn = Turn()
+    bot = Bot(client, turn)
+    bot.press()
+    assert (await answered(discord_api))["content"] == stop_button.STOPPING
+    assert told.stopped_in == [CHANNEL_ID]
+    discord_api.requests.clear()
+    bot.press(stop_button_id(THREAD_ID, TRIGGER_ID, 3))
+    assert (await answered(discord_api))["content"] == stop_button.ELSEWHERE
+    assert told.stopped_in == [CHANNEL_ID]

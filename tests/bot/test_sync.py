@@ -11,6 +11,9 @@ from temporalio.client import Client
 from bot.client import EverturnClient
 from bot.commands.config import ConfigStore, add_config
 from bot.commands.kill import add_kill
+from bot.commands.persona import PersonaStore, add_persona
+from bot.commands.refresh import Marks, ShortTermMemory, add_refresh
+from bot.commands.respond import Responder, add_respond
 from bot.commands.sync import (
     MAX_CHARACTERS,
     MAX_COMMANDS,
@@ -20,13 +23,30 @@ from bot.commands.sync import (
 )
 from bot.typing_sessions import TypingSessions
 from tests.bot.loopback import LoopbackDiscord
+from tests.bot.servers import Source, directory_of
+
+NAMES = [
+    "kill",
+    "config",
+    "triggers",
+    "access",
+    "limits",
+    "personal",
+    "persona",
+    "respond",
+    "refresh",
+]
 
 
 @pytest.fixture
 def commanded(client: EverturnClient) -> EverturnClient:
     typing = TypingSessions(lambda channel_id: client.http.send_typing(int(channel_id)))
     add_kill(client, cast(Client, None), typing)
-    add_config(client, cast(ConfigStore, None))
+    directory = directory_of(Source())
+    add_config(client, cast(ConfigStore, None), directory)
+    add_persona(client, cast(PersonaStore, None), directory)
+    add_respond(client, cast(Responder, None), directory)
+    add_refresh(client, cast(Marks, None), cast(ShortTermMemory, None))
     return client
 
 
@@ -35,7 +55,7 @@ async def test_it_writes_once_and_then_only_what_has_changed(
 ) -> None:
     """D74."""
     assert await sync_commands(commanded)
-    assert [command["name"] for command in discord_api.commands] == ["kill", "config", "personal"]
+    assert [command["name"] for command in discord_api.commands] == NAMES
     discord_api.requests.clear()
     assert not await sync_commands(commanded)
     assert discord_api.calls() == ["GET commands"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from bot.commands.config.answering_named import COMMANDS, OWN_COMMANDS
 from storage.config import ServerConfig, UserConfig
 from storage.config.models import ToolsConfig
 
@@ -26,6 +27,7 @@ _OF_A_SERVER: dict[tuple[str, ...], str] = {
     ("notices", "thought_log_channel_id"): "config notices log-channel",
     ("cross_channel", "blocked_channel_ids"): "config cross-channel block",
     ("timezone",): "config timezone",
+    **COMMANDS,
 }
 
 _OF_A_MEMBER: dict[tuple[str, ...], str] = {
@@ -33,6 +35,7 @@ _OF_A_MEMBER: dict[tuple[str, ...], str] = {
     ("privacy",): "personal privacy",
     ("timezone",): "personal timezone",
     ("short_term_from_other_servers",): "personal other-servers",
+    **OWN_COMMANDS,
 }
 
 

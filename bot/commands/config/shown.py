@@ -38,7 +38,7 @@ def on_off(value: bool) -> str:
 def show_server(config: ServerConfig) -> discord.Embed:
     card = discord.Embed(title="Settings")
     for name, lines in _server_sections(config):
-        card.add_field(name=name, value=_fitting(lines, FIELD_LIMIT), inline=False)
+        card.add_field(name=name, value=fitting(lines, FIELD_LIMIT), inline=False)
     return card
 
 
@@ -119,7 +119,7 @@ def show_triggers(config: ServerConfig, target: str | None) -> discord.Embed:
         if target in (None, name)
         for phrase in phrases
     ]
-    text = _fitting(lines, DESCRIPTION_LIMIT) if lines else "There are none."
+    text = fitting(lines, DESCRIPTION_LIMIT) if lines else "There are none."
     return discord.Embed(title="Triggers of your own", description=text)
 
 
@@ -137,7 +137,7 @@ def show_user(config: UserConfig) -> discord.Embed:
     return card
 
 
-def _fitting(lines: list[str], limit: int) -> str:
+def fitting(lines: list[str], limit: int) -> str:
     """The lines that fit, and how many do not."""
     room = limit - len("\n\u2026 and 10000 more")
     kept: list[str] = []

@@ -1,0 +1,129 @@
+"""Who is being answered, and by whom: one turn at most in each channel.
+
+For: what a member writes while they are being answered may be a follow-up or a stop in words
+(behaviour 2.3, 2.4) although it addresses nobody, so it must reach the channel's workflow; and what
+a persona says belongs to the member whose message began it. In: the requests of turns that this
+process carries out, seen on their way to the activities. Out: an `ActiveTurn`, from memory.
+What always holds: a turn is active from its first request until its typing has ended or its last
+message is out, or until nothing was heard of it for LONGEST; one that was begun in another process
+is known without its owner, who may then be anybody.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from temporalio.worker import (
+    ActivityInboundInterceptor,
+    ExecuteActivityInput,
+    Interceptor,
+)
+
+from workflows.contracts.delivery import EndTyping, SendRequest
+from workflows.contracts.history import HistoryRequest
+
+LONGEST = 15 * 60.0
+"""Seconds without a request: longer than any tool may run."""
+ENDED_COUNTS = 60.0
+"""Seconds for which what the turn said may still arrive."""
+CHANNELS_KEPT = 10_000
+
+
+@dataclass(frozen=True)
+class ActiveTurn:
+    turn_id: str
+    persona_id: int
+    owner_id: str = ""
+    """The member who is being answered; empty: nobody here knows."""
+    heard_at: float = 0.0
+    ended: bool = False
+
+    def may_answer(self, user_id: str) -> bool:
+        return self.owner_id in ("", user_id)
+
+
+class ActiveTurns:
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._turns: OrderedDict[str, ActiveTurn] = OrderedDict()
+
+    def active(self, channel_id: str) -> ActiveTurn | None:
+        """The turn that runs in the channel."""
+        turn = self._turns.get(channel_id)
+        if turn is None or turn.ended:
+            return None
+        return turn if self._clock() - turn.heard_at < LONGEST else None
+
+    def latest(self, channel_id: str) -> ActiveTurn | None:
+        """The turn that runs in the channel, or has ended so lately that its words may still be on
+        their way to us."""
+        turn = self._turns.get(channel_id)
+        if turn is None or not turn.ended:
+            return self.active(channel_id)
+        return turn if self._clock() - turn.heard_at < ENDED_COUNTS else None
+
+    def is_answered(self, channel_id: str, user_id: str) -> bool:
+        """Whether a turn answers this member in the channel."""
+        turn = self.active(channel_id)
+        return turn is not None and turn.may_answer(user_id)
+
+    def heard(self, request: object) -> None:
+        """A request of a turn is about to be carried out."""
+        match request:
+            case HistoryRequest():
+                self._note(
+                    request.channel_id, request.turn_id, request.persona_id, request.owner_id
+                )
+            case SendRequest() if request.persona_id:  # 0: the channel itself tells something
+                self._note(request.channel_id, request.turn_id, request.persona_id)
+            case _:
+                return
+
+    def carried_out(self, request: object) -> None:
+        """It has been: its turn may have said its last."""
+        if isinstance(request, EndTyping) or (isinstance(request, SendRequest) and request.last):
+            self.end(request.channel_id, request.turn_id)
+
+    def end(self, channel_id: str, turn_id: str) -> None:
+        """Another turn's in the same channel goes on."""
+        turn = self._turns.get(channel_id)
+        if turn is not None and turn.turn_id == turn_id and not turn.ended:
+            self._turns[channel_id] = replace(turn, ended=True, heard_at=self._clock())
+
+    def _note(self, channel_id: str, turn_id: str, persona_id: int, owner_id: str = "") -> None:
+        known = self._turns.get(channel_id)
+        if known is not None and known.turn_id == turn_id:
+            owner_id = owner_id or known.owner_id
+            persona_id = persona_id or known.persona_id
+        self._turns[channel_id] = ActiveTurn(turn_id, persona_id, owner_id, self._clock())
+        self._turns.move_to_end(channel_id)
+        while len(self._turns) > CHANNELS_KEPT:
+            self._turns.popitem(last=False)
+
+
+class WatchedTurns(Interceptor):
+    """Tells `ActiveTurns` of every request that the Discord queue carries out."""
+
+    def __init__(self, turns: ActiveTurns) -> None:
+        self._turns = turns
+
+    def intercept_activity(self, next: ActivityInboundInterceptor) -> ActivityInboundInterceptor:
+        return _Watching(next, self._turns)
+
+
+class _Watching(ActivityInboundInterceptor):
+    def __init__(self, next: ActivityInboundInterceptor, turns: ActiveTurns) -> None:
+        super().__init__(next)
+        self._turns = turns
+
+    async def execute_activity(self, input: ExecuteActivityInput) -> Any:
+        for argument in input.args:
+            self._turns.heard(argument)
+        result = await super().execute_activity(input)
+        for argument in input.args:
+            self._turns.carried_out(argument)
+        return result

@@ -1,0 +1,140 @@
+"""Who is being answered, as the requests of turns tell it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput
+
+from bot.active_turns import ENDED_COUNTS, LONGEST, ActiveTurns, WatchedTurns
+from workflows.contracts.delivery import EndTyping, SendRequest
+from workflows.contracts.history import HistoryRequest
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def reads(turn: str = "t1", owner: str = "u1", persona: int = 2) -> HistoryRequest:
+    return HistoryRequest(
+        turn_id=turn, channel_id="c", trigger_message_id="1", owner_id=owner, persona_id=persona
+    )
+
+
+def sends(turn: str = "t1", *, last: bool = False, persona: int = 2) -> SendRequest:
+    return SendRequest(
+        turn_id=turn,
+        channel_id="c",
+        trigger_message_id="1",
+        persona_id=persona,
+        outgoing=[],
+        last=last,
+    )
+
+
+def ends(turn: str = "t1") -> EndTyping:
+    return EndTyping(turn_id=turn, channel_id="c")
+
+
+def carry_out(turns: ActiveTurns, *requests: object) -> None:
+    for request in requests:
+        turns.heard(request)
+        turns.carried_out(request)
+
+
+def test_a_turn_answers_its_owner_until_its_last_message_is_out() -> None:
+    turns = ActiveTurns()
+    assert not turns.is_answered("c", "u1")
+    carry_out(turns, reads(), sends())
+    assert turns.is_answered("c", "u1")
+    assert not turns.is_answered("c", "u2")
+    assert not turns.is_answered("d", "u1")
+    turns.heard(sends(last=True))
+    assert turns.is_answered("c", "u1")
+    turns.carried_out(sends(last=True))
+    assert not turns.is_answered("c", "u1")
+
+
+def test_typing_that_ends_late_does_not_end_the_next_turn() -> None:
+    turns = ActiveTurns()
+    carry_out(turns, reads(), reads("t2", "u2", 3), ends())
+    assert turns.is_answered("c", "u2")
+    carry_out(turns, ends("t2"))
+    assert not turns.is_answered("c", "u2")
+
+
+def test_a_turn_begun_in_another_process_may_answer_anybody() -> None:
+    """After a restart of the bot in the middle of an answer, its owner can still stop it."""
+    turns = ActiveTurns()
+    carry_out(turns, sends())
+    assert turns.is_answered("c", "u1")
+    assert turns.is_answered("c", "u2")
+
+
+def test_what_the_channel_itself_tells_is_no_turn() -> None:
+    turns = ActiveTurns()
+    carry_out(turns, sends("channel/c", persona=0))
+    assert turns.active("c") is None
+
+
+def test_a_turn_that_is_not_heard_of_is_over() -> None:
+    clock = Clock()
+    turns = ActiveTurns(clock)
+    carry_out(turns, reads())
+    clock.now = LONGEST - 1
+    carry_out(turns, sends())
+    clock.now += LONGEST - 1
+    assert turns.is_answered("c", "u1")
+    clock.now += 2
+    assert not turns.is_answered("c", "u1")
+    assert turns.latest("c") is None
+
+
+def test_whose_words_may_still_arrive() -> None:
+    clock = Clock()
+    turns = ActiveTurns(clock)
+    carry_out(turns, reads(), ends())
+    latest = turns.latest("c")
+    assert latest is not None
+    assert (latest.owner_id, latest.persona_id) == ("u1", 2)
+    clock.now = ENDED_COUNTS + 1
+    assert turns.latest("c") is None
+
+
+class Carrying(ActivityInboundInterceptor):
+    """The activity itself."""
+
+    def __init__(self, turns: ActiveTurns, fault: Exception | None = None) -> None:
+        self.turns, self.fault = turns, fault
+        self.seen: list[bool] = []
+
+    async def execute_activity(self, input: ExecuteActivityInput) -> Any:
+        self.seen.append(self.turns.is_answered("c", "u1"))
+        if self.fault is not None:
+            raise self.fault
+        return "done"
+
+
+def execution(request: object) -> ExecuteActivityInput:
+    return ExecuteActivityInput(lambda: None, [request], None, {})
+
+
+async def test_every_request_of_the_queue_is_heard() -> None:
+    """Known while it is carried out, and over after the last message; not when that failed."""
+    turns = ActiveTurns()
+    carrying = Carrying(turns)
+    watching = WatchedTurns(turns).intercept_activity(carrying)
+    assert await watching.execute_activity(execution(reads())) == "done"
+    carrying.fault = RuntimeError("Discord is away")
+    with pytest.raises(RuntimeError):
+        await watching.execute_activity(execution(sends(last=True)))
+    assert turns.is_answered("c", "u1")
+    carrying.fault = None
+    await watching.execute_activity(execution(sends(last=True)))
+    assert carrying.seen == [True, True, True]
+    assert not turns.is_answered("c", "u1")
