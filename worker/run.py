@@ -110,8 +110,13 @@ def make_worker(
 ) -> Worker:
     """The SDK's worker with everything composed. `fatal` is set when it cannot go on."""
     generation = GenerationActivities(storage, models, registry, TemporalSegmentSignaller(client))
+    planned = settings.planning()
     planning = PlanningActivities(
-        storage, settings.turn_limits(), models.settings.provider, models.settings.model_name
+        storage,
+        settings.turn_limits(),
+        models.settings.provider,
+        models.settings.model_name,
+        planned,
     )
 
     reminders = ReminderActivities(
@@ -136,7 +141,7 @@ def make_worker(
             ContextActivities(storage, registry, budget=settings.context_tokens).build_context,
             generation.call_model,
             ToolActivities(registry, storage, resources).run_tool,
-            EffectsActivities(storage).finish_turn,
+            EffectsActivities(storage, counts_active=planned.production).finish_turn,
             reminders.load_reminder,
             reminders.deliver_reminder,
             reminders.advance_reminder,

@@ -32,8 +32,9 @@ def bot_config(settings: Settings) -> BotConfig:
 
     Raises SettingsError when there is neither.
     """
+    words = settings.base_trigger_words
     if settings.discord_token is not None:
-        return BotConfig(settings.discord_token, settings.discord_api, settings.log_level)
+        return BotConfig(settings.discord_token, settings.discord_api, settings.log_level, words)
     running = read_running(settings.home)
     api = settings.discord_api or (running.discord_api if running else None)
     if api is None:
@@ -41,7 +42,7 @@ def bot_config(settings: Settings) -> BotConfig:
             "DISCORD_TOKEN is not set: take it from https://discord.com/developers/applications"
             " (your application, Bot), or run `everturn up` for the playground"
         )
-    return BotConfig(SecretStr("playground"), api, settings.log_level)
+    return BotConfig(SecretStr("playground"), api, settings.log_level, words)
 
 
 async def serve_discord(settings: Settings, stop: asyncio.Event) -> int:

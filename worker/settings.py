@@ -27,6 +27,7 @@ from worker.names import misspelt, nearest
 
 if TYPE_CHECKING:
     from activities.generation.settings import GenerationSettings
+    from activities.planning.settings import PlanningSettings
     from activities.tools.limits import MemoryLimits
     from workflows.contracts.turn import TurnLimits
 
@@ -222,6 +223,47 @@ class Settings(BaseSettings):
         "Segments of one answer that are sent; a model that goes on is stopped. At least 1.",
         ge=1,
     )
+    run_env: str = _setting(
+        "RUN_ENV",
+        "",
+        "With production, the next two limits hold. Default: they do not.",
+    )
+    max_user_active_messages: int = _setting(
+        "MAX_USER_ACTIVE_MESSAGES",
+        3,
+        "Channels in which one member is answered at the same time; 0: no limit.",
+        ge=0,
+    )
+    max_server_active_messages: int = _setting(
+        "MAX_SERVER_ACTIVE_MESSAGES",
+        10,
+        "Channels of one server that are answered at the same time; 0: no limit.",
+        ge=0,
+    )
+    max_follow_up_interrupts: int = _setting(
+        "MAX_FOLLOW_UP_INTERRUPTS",
+        3,
+        "Answers in a row that give way to what their member writes next.",
+        ge=0,
+    )
+    base_trigger_words: Annotated[tuple[str, ...], NoDecode] = _setting(
+        "BASE_TRIGGER_WORDS",
+        (),
+        "Words that call the main persona, by comma. Default: its name.",
+    )
+    disable_cooldown_exemptions: bool = _setting(
+        "DISABLE_COOLDOWN_EXEMPTIONS",
+        False,
+        "Cooldowns hold for members with Manage Server too: true or false.",
+    )
+    command_cooldown_scale: float = _setting(
+        "COMMAND_COOLDOWN_SCALE",
+        1.0,
+        "Stretches the cooldowns of commands; 0: there are none.",
+        ge=0,
+        le=1_000,
+        allow_inf_nan=False,
+    )
     reminder_delivery_max_retries: int = _setting(
         "REMINDER_DELIVERY_MAX_RETRIES",
         5,
@@ -332,7 +374,7 @@ class Settings(BaseSettings):
         del settings_cls, env_settings, dotenv_settings, file_secret_settings
         return (init_settings,)
 
-    @field_validator("fetch_allow", mode="before")
+    @field_validator("fetch_allow", "base_trigger_words", mode="before")
     @classmethod
     def _split(cls, value: object) -> object:
         if isinstance(value, str):
@@ -483,6 +525,20 @@ class Settings(BaseSettings):
             max_consecutive_errors=self.max_consecutive_tool_errors,
             max_segments=self.max_flush_count,
             warn_at_iteration=WARN_AT_ITERATION,
+        )
+
+    def planning(self) -> PlanningSettings:
+        """What is decided here for all servers about who is answered."""
+        from activities.planning.settings import PlanningSettings
+
+        return PlanningSettings(
+            production=self.run_env.strip().lower() == "production",
+            max_user_active=self.max_user_active_messages,
+            max_server_active=self.max_server_active_messages,
+            cooldown_exemptions=not self.disable_cooldown_exemptions,
+            command_cooldown_scale=self.command_cooldown_scale,
+            max_follow_ups=self.max_follow_up_interrupts,
+            base_words=self.base_trigger_words,
         )
 
     def memory_limits(self) -> MemoryLimits:
