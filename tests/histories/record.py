@@ -29,7 +29,15 @@ from workflows.contracts.attributes import SEARCH_ATTRIBUTES
 from workflows.contracts.base import synthetic_message_id
 from workflows.contracts.context import ContextRef, ToolSet
 from workflows.contracts.generation import ErrorType, ModelError, ModelResult, StreamStatus
-from workflows.contracts.invocation import Boomerang, ChatIncoming, InvocationEnd, Origin
+from workflows.contracts.identity import Voice
+from workflows.contracts.invocation import (
+    Addressed,
+    Boomerang,
+    ChatIncoming,
+    InvocationEnd,
+    Origin,
+)
+from workflows.contracts.planning import PlannedTurn, PlanRequest, TurnPlan
 from workflows.contracts.tools import (
     REVEAL_MESSAGE_METADATA,
     SELECT_STICKER,
@@ -242,6 +250,47 @@ async def tool_stage(channel: Channel) -> dict[str, WorkflowHandle]:
     }
 
 
+def eligible(request: PlanRequest, plan: TurnPlan) -> TurnPlan:
+    update = {"follow_up_eligible": not request.invocation.is_stop_response, "empty_retries": 2}
+    return plan.model_copy(update=update)
+
+
+async def interrupted(channel: Channel) -> dict[str, WorkflowHandle]:
+    """A follow-up takes an answer's place, a stop in words ends the next one."""
+    channel.worker.plan = eligible
+    channel.worker.script = shows_and_goes_on
+    first = await channel.post()
+    await until(lambda: len(channel.discord.texts) == 1)
+    second = await channel.post(channel.message("and cats", addressed=Addressed.NOT))
+    await until(lambda: len(channel.discord.texts) == 2)
+    channel.worker.script = script_of(lambda call: call.result("All right."))
+    stop = await channel.post(channel.message("please stop", addressed=Addressed.NOT))
+    await channel.answered(stop)
+    return {
+        "first_turn": channel.turn(first),
+        "second_turn": channel.turn(second),
+        "channel": channel.handle,
+    }
+
+
+async def several(channel: Channel) -> dict[str, WorkflowHandle]:
+    """Two personas answer one message, the second after an empty answer."""
+    luna = PlannedTurn(persona_id=2, persona_name="Luna", voice=Voice(name="Luna", is_main=False))
+    channel.worker.personas.append(luna)
+    channel.worker.plan = eligible
+    calls = 0
+
+    async def script(call: ModelCall) -> ModelResult:
+        nonlocal calls
+        calls += 1
+        return call.result(status=StreamStatus.EMPTY_RESPONSE) if calls == 2 else call.result("Hi.")
+
+    channel.worker.script = script
+    message = await channel.post()
+    await channel.answered_by(message, luna, generation=1)
+    return {"turn": channel.turn(message, 2), "channel": channel.handle}
+
+
 async def reported(channel: Channel) -> dict[str, WorkflowHandle]:
     """Somebody waits for what comes of it: answered, and dropped by a kill."""
 
@@ -299,6 +348,8 @@ SCENARIOS: dict[str, Scenario] = {
         long,
         long_killed,
         tool_stage,
+        interrupted,
+        several,
         reported,
         reminded,
     )

@@ -228,7 +228,7 @@ async def test_interrupts_are_counted_and_a_completed_answer_begins_anew(channel
 
 async def test_please_stop(channel: Channel) -> None:
     """C018: queued persona work goes, the partial text stays, one stop response follows, and it
-    comes before Ben's message. C044-like: the system pays for it."""
+    comes before Ben's message (C034). The system pays for it."""
     channel.worker.plan = eligible
     channel.worker.personas = [NOVA, LUNA, ORION]
     channel.worker.script = after(streams, then="All right.")
@@ -441,3 +441,40 @@ async def test_a_kill_ends_the_retries(channel: Channel) -> None:
     with pytest.raises(WorkflowFailureError):
         await channel.answered_by(message, NOVA, generation=1)
     assert len(channel.worker.model_calls) == 2
+
+
+async def test_stop_is_an_ordinary_word_when_nothing_runs(channel: Channel) -> None:
+    """C021: it is answered like any other message, and begins the cascade anew."""
+    first = await channel.post()
+    await channel.answered(first)
+    second = await channel.post(channel.message("Nova, stop", addressed=Addressed.TRIGGER_WORD))
+    await channel.answered(second)
+    built = channel.worker.built[-1].invocation
+    assert (built.message_id, built.is_stop_response) == (second.message_id, False)
+    assert [request.counters.cascade for request in channel.worker.planned] == [0, 0]
+
+
+async def test_a_tool_that_runs_long_keeps_the_lock(channel: Channel) -> None:
+    """C030: what arrives meanwhile waits; a beating tool is no wedged turn."""
+    running, go_on = asyncio.Event(), asyncio.Event()
+
+    async def tool(request: ToolRequest) -> ToolResult:
+        running.set()
+        while not go_on.is_set():
+            activity.heartbeat()
+            await asyncio.sleep(0.01)
+        return tool_success(request)
+
+    channel.worker.tool = tool
+    channel.worker.script = after(script_of(lambda call: call.tool("slow")), then="done")
+    first = await channel.post()
+    await running.wait()
+    second = await channel.post(channel.message("Nova?", author_id="8"))
+    described = await channel.handle.describe()
+    assert len(described.raw_description.pending_children) == 1
+    assert len(channel.worker.built) == 1
+    go_on.set()
+    await channel.answered(second)
+    statuses = [request.status for request in channel.worker.finished]
+    assert statuses == [StreamStatus.COMPLETED] * 2
+    assert (await channel.answered(first)).status is StreamStatus.COMPLETED
