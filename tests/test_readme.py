@@ -26,11 +26,10 @@ def test_the_invitation_asks_for_exactly_what_it_names() -> None:
         "add_reactions": "Add Reactions",
         "create_public_threads": "Create Public Threads",
     }
-    assert asked == set(named) | set(for_tools)
-    assert (
-        f"{', '.join(named.values())}, and for its tools {' and '.join(for_tools.values())}."
-        in (README)
-    )
+    assert asked == set(named) | set(for_tools) | {"manage_webhooks"}
+    needed = ", ".join(named.values())
+    tools = " and ".join(for_tools.values())
+    assert f"{needed}, for its other personas Manage Webhooks, and for its tools {tools}." in README
 
 
 def test_every_file_it_points_to_exists() -> None:
