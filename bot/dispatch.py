@@ -22,7 +22,7 @@ from temporalio.service import RPCError
 from workflows.contracts import attributes
 from workflows.contracts.base import TURNS_QUEUE, channel_workflow_id
 from workflows.contracts.invocation import CHANNEL_WORKFLOW, ENQUEUE_SIGNAL, ChatIncoming
-from workflows.contracts.turn import ChannelInput
+from workflows.contracts.turn import LOCK_RULES, ChannelInput
 
 log = structlog.get_logger(__name__)
 
@@ -117,7 +117,7 @@ class Dispatcher:
         """One attempt; returns when Temporal has taken it. Raises RPCError, OSError."""
         await self._temporal.start_workflow(
             CHANNEL_WORKFLOW,
-            ChannelInput(channel_id=incoming.channel_id),
+            ChannelInput(channel_id=incoming.channel_id, rules=LOCK_RULES),
             id=channel_workflow_id(incoming.channel_id),
             task_queue=TURNS_QUEUE,
             start_signal=ENQUEUE_SIGNAL,

@@ -334,6 +334,10 @@ class MissedMessages:
         except TimeoutError:
             log.warning("what was said while away could not be read in time", channel=channel_id)
             return []
+        except Exception:
+            # Whatever it is, what is said here from now on must not wait for it.
+            log.exception("what was said while away could not be read", channel=channel_id)
+            return []
 
     async def _read(
         self, client: discord.Client, channel_id: str, known: _Known

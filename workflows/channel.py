@@ -67,6 +67,7 @@ with workflow.unsafe.imports_passed_through():
     from workflows.contracts.tools import NoticeColour
     from workflows.contracts.turn import (
         FOLLOW_UP_SIGNAL,
+        LOCK_RULES,
         NATURAL_STOP_SIGNAL,
         TOOLS_USED_SIGNAL,
         ChannelInput,
@@ -158,7 +159,8 @@ class ChannelWorkflow:
                 raise asyncio.CancelledError
             if self._should_continue_as_new():
                 await self._report_dismissed()
-                workflow.continue_as_new(channel.model_copy(update={"state": self._state()}))
+                update = {"state": self._state(), "rules": LOCK_RULES}
+                workflow.continue_as_new(channel.model_copy(update=update))
 
     @workflow.signal(name=ENQUEUE_SIGNAL)
     def enqueue(self, message: ChatIncoming) -> None:
@@ -167,6 +169,10 @@ class ChannelWorkflow:
             workflow.logger.info("message %s was accepted before", message.message_id)
             return
         lock = self._lock
+        if self._channel.rules < LOCK_RULES:
+            self._append(message, Source.QUEUE if lock else Source.MESSAGE)
+            self._show()
+            return
         if lock is not None and self._stop_pending:
             lock = replace(lock, stop_pending=True)
         disposition = dispose(message, lock)
@@ -484,7 +490,7 @@ class ChannelWorkflow:
                 static_summary=summaries.turn(turn),
                 search_attributes=_search_attributes(turn),
             )
-            if self._stop_pending and not self._told:
+            if self._stop_pending and NATURAL_STOP_SIGNAL not in self._told:
                 self._turn.cancel()
             result = await self._result_of(self._turn)
         except WorkflowAlreadyStartedError:

@@ -112,6 +112,8 @@ class Outbox:
         self._typing_ended = False
         self._said: dict[int, str] = {}
         """The persona's words by their ordinals, delivered or not."""
+        self._muted = False
+        """Nothing of the persona's is taken any more."""
         self._working_unknown = False
         """The word that the turn is still at work was on its way when the sending was stopped."""
         self._sending = False
@@ -183,8 +185,10 @@ class Outbox:
         )
 
     def discard(self) -> None:
-        """Drop what has not been sent: something else takes this answer's place."""
+        """Drop what has not been sent, and what its model call may still say: something else takes
+        this answer's place."""
         self._pending.clear()
+        self._muted = True
 
     def seal(self) -> None:
         """Nothing more will come: the batch that empties the outbox is the turn's last."""
@@ -408,6 +412,8 @@ class Outbox:
         self, origin: Origin, text: str, kind: OutgoingKind, like: Outgoing | None = None
     ) -> None:
         if self._stop.requested or self.refusal is not None:
+            return
+        if self._muted and origin not in _OWN:
             return
         if kind is OutgoingKind.TEXT:
             self._said[self._next_ordinal] = text

@@ -110,7 +110,6 @@ class ToolLoop:
                     "the limit of segments was reached",
                 )
             if result is None and self._interrupted(iteration):
-                self._outbox.discard()
                 return LoopEnd(StreamStatus.FOLLOW_UP_INTERRUPT)
             if result is None:
                 return LoopEnd(
@@ -184,7 +183,10 @@ class ToolLoop:
                 or self._interrupted(iteration)
             )
         )
-        if (self._unread() or self._interrupted(iteration)) and not self._stop.ends_the_work:
+        unwanted = self._unread() or self._interrupted(iteration)
+        if unwanted and not handle.done() and not self._stop.ends_the_work:
+            if self._interrupted(iteration):
+                self._outbox.discard()  # first: a call that is cancelled still tells its rest
             await settle(handle)  # nobody will read the rest: do not pay for it
             return None
         try:

@@ -45,7 +45,7 @@ from workflows.contracts.reminders import (
     ReminderState,
 )
 from workflows.contracts.tools import CREATE_TASK
-from workflows.contracts.turn import ChannelInput
+from workflows.contracts.turn import LOCK_RULES, ChannelInput
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ class ReminderActivities:
         place = "Direct messages" if incoming.is_dm else f"#{incoming.channel_name}"
         await self._temporal.start_workflow(
             CHANNEL_WORKFLOW,
-            ChannelInput(channel_id=incoming.channel_id),
+            ChannelInput(channel_id=incoming.channel_id, rules=LOCK_RULES),
             id=channel_workflow_id(incoming.channel_id),
             task_queue=self._channel_queue,
             start_signal=ENQUEUE_SIGNAL,

@@ -250,6 +250,40 @@ async def tool_stage(channel: Channel) -> dict[str, WorkflowHandle]:
     }
 
 
+async def said_stop(channel: Channel) -> dict[str, WorkflowHandle]:
+    """From before words could stop an answer: what the member says waits for its turn."""
+    channel.worker.script = shows_and_goes_on
+    first = await channel.post()
+    await until(lambda: channel.discord.texts == ["shown"])
+    second = await channel.post(channel.message("Nova, wait, one more thing"))
+    channel.worker.script = script_of(lambda call: call.result("Hello."))
+    await channel.turn(first).cancel()
+    await channel.answered(second)
+    return {"channel": channel.handle}
+
+
+async def after_kill(channel: Channel) -> dict[str, WorkflowHandle]:
+    """From before the same rules: said while a killed turn still unwinds, and answered."""
+
+    async def unwinds(call: ModelCall) -> ModelResult:
+        await call.say("shown")
+        try:
+            return await call.until_cancelled()
+        except asyncio.CancelledError:
+            await asyncio.sleep(1)
+            raise
+
+    channel.worker.script = unwinds
+    first = await channel.post()
+    await until(lambda: channel.discord.texts == ["shown"])
+    await channel.kill()
+    channel.worker.script = script_of(lambda call: call.result("Hello."))
+    second = await channel.post()
+    await ended(channel, first)
+    await channel.answered(second)
+    return {"channel": channel.handle}
+
+
 def eligible(request: PlanRequest, plan: TurnPlan) -> TurnPlan:
     update = {"follow_up_eligible": not request.invocation.is_stop_response, "empty_retries": 2}
     return plan.model_copy(update=update)
@@ -348,6 +382,8 @@ SCENARIOS: dict[str, Scenario] = {
         long,
         long_killed,
         tool_stage,
+        said_stop,
+        after_kill,
         interrupted,
         several,
         reported,

@@ -32,7 +32,7 @@ from workflows.contracts.invocation import (
     KillRequest,
 )
 from workflows.contracts.planning import PlannedTurn
-from workflows.contracts.turn import ChannelInput, TurnResult
+from workflows.contracts.turn import LOCK_RULES, ChannelInput, TurnResult
 from workflows.turn import TurnWorkflow
 
 _snowflakes = itertools.count(1_300_000_000_000_000_000)
@@ -98,6 +98,7 @@ class Channel:
             "ChannelWorkflow",
             ChannelInput(
                 channel_id=self.id,
+                rules=LOCK_RULES,
                 continue_after_turns=self.continue_after_turns,
                 idle_seconds=self.idle_seconds,
             ),
@@ -162,6 +163,14 @@ class Channel:
         described = await self.turn(message).describe()
         assert described.status is WorkflowExecutionStatus.CANCELED
         assert self.worker.finished[-1].status is StreamStatus.STOPPED_BY_USER
+
+    async def idle(self) -> None:
+        """Until the channel itself has heard that its turn has ended."""
+        async with asyncio.timeout(30):
+            while "A turn is running" in str(
+                await self.handle.query("__temporal_workflow_metadata")
+            ):
+                await asyncio.sleep(0.01)
 
     async def kill(self) -> KillOutcome:
         """`/kill`. A channel that has closed, as it does when idle, has nothing to stop."""

@@ -181,6 +181,26 @@ async def test_a_follow_up_runs_next_ahead_of_older_messages(channel: Channel) -
     assert channel.discord.texts == ["shown", "next", "next"]
 
 
+async def test_what_a_dropped_answer_still_had_is_not_shown(channel: Channel) -> None:
+    """C012: the unsent buffer goes, though a cancelled call tells it once more."""
+
+    async def streams_more(call: ModelCall) -> ModelResult:
+        await call.say("shown")
+        try:
+            return await call.until_cancelled()
+        except asyncio.CancelledError:
+            await call.say("the rest")
+            raise
+
+    channel.worker.plan = eligible
+    channel.worker.script = after(streams_more)
+    await channel.post()
+    await until(lambda: channel.discord.texts == ["shown"])
+    follow_up = await channel.post(channel.message("and cats", addressed=Addressed.NOT))
+    await channel.answered(follow_up)
+    assert channel.discord.texts == ["shown", "next"]
+
+
 async def test_a_newer_follow_up_replaces_one_that_waits(channel: Channel) -> None:
     """In a chain the answer goes on (C013), and only the last of several follow-ups is answered."""
     channel.worker.plan = eligible
@@ -447,6 +467,7 @@ async def test_stop_is_an_ordinary_word_when_nothing_runs(channel: Channel) -> N
     """C021: it is answered like any other message, and begins the cascade anew."""
     first = await channel.post()
     await channel.answered(first)
+    await channel.idle()
     second = await channel.post(channel.message("Nova, stop", addressed=Addressed.TRIGGER_WORD))
     await channel.answered(second)
     built = channel.worker.built[-1].invocation

@@ -64,7 +64,7 @@ from workflows.contracts.reminders import (
     ReminderState,
 )
 from workflows.contracts.tools import CREATE_TASK
-from workflows.contracts.turn import ChannelInput, ChannelState, QueueEntry
+from workflows.contracts.turn import LOCK_RULES, ChannelInput, ChannelState, QueueEntry
 from workflows.queue import ChannelQueue
 from workflows.reminder import ReminderWorkflow
 from workflows.turn import TurnWorkflow
@@ -738,7 +738,7 @@ async def test_a_reminder_that_is_removed_while_it_waits_in_its_channel_is_not_s
     )
     await whole.client.start_workflow(
         ChannelWorkflow.run,
-        ChannelInput(channel_id=asked.channel_id),
+        ChannelInput(channel_id=asked.channel_id, rules=LOCK_RULES),
         id=channel_workflow_id(asked.channel_id),
         task_queue=whole.queue,
         start_signal=ENQUEUE_SIGNAL,

@@ -113,8 +113,15 @@ class ChannelState(Contract):
     """Newest last, bounded: gateway events that Discord repeats are answered once."""
 
 
+LOCK_RULES = 1
+"""2026-11-30: what finds a channel locked is disposed of by `workflows.disposition`."""
+
+
 class ChannelInput(Contract):
     channel_id: str
+    rules: int = 0
+    """Which rules this run was begun under: `LOCK_RULES`, or 0 for one that queues whatever finds
+    it locked, as channels did before. Continue-as-new takes the newest."""
     state: ChannelState = ChannelState()
     idle_seconds: float = 3600
     """The channel closes after this long without a message; signal-with-start opens it again."""
