@@ -167,9 +167,10 @@ class Channel:
     async def idle(self) -> None:
         """Until the channel itself has heard that its turn has ended."""
         async with asyncio.timeout(30):
-            while "A turn is running" in str(
-                await self.handle.query("__temporal_workflow_metadata")
-            ):
+            while True:
+                metadata = await self.handle.query("__temporal_workflow_metadata")
+                if "A turn is running" not in str(metadata):
+                    return
                 await asyncio.sleep(0.01)
 
     async def kill(self) -> KillOutcome:
