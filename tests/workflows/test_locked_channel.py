@@ -410,6 +410,7 @@ async def test_the_cascade_is_counted_and_a_person_begins_it_anew(channel: Chann
     counted = [request.counters.cascade for request in channel.worker.planned]
     assert counted == [0, 1]
     assert channel.worker.planned[1].counters.last_persona_id == 1
+    await channel.idle()
     third = await channel.post()
     await channel.answered(third)
     assert channel.worker.planned[2].counters.cascade == 0
