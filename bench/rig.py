@@ -15,9 +15,9 @@ from temporalio.client import WorkflowHandle
 from temporalio.service import RPCError, RPCStatusCode
 
 from bench import echo, skeleton
+from runtime.orphans import HAS_PDEATHSIG, die_with_parent
 from tests.support.model_server import ModelServer, Text
 from tests.support.stack import Message, Stack
-from worker.orphans import HAS_PDEATHSIG, die_with_parent
 
 ANSWER = "Hello from a model that takes no time at all."
 

@@ -14,9 +14,9 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from runtime.orphans import HAS_PDEATHSIG, die_with_parent, guarded
 from worker.child_log import ChildLog, last_words, worth_showing
 from worker.errors import EXIT_CONFIGURATION, EXIT_FAILED
-from worker.orphans import HAS_PDEATHSIG, die_with_parent, guarded
 
 LONGEST_BACKOFF = 30.0
 HEALTHY_AFTER = 60.0

@@ -24,9 +24,9 @@ from temporalio.client import Client, WorkflowFailureError, WorkflowHandle
 from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.service import RPCError, RPCStatusCode
 
+from runtime.orphans import HAS_PDEATHSIG, die_with_parent
 from worker.beacon import beacon_file
 from worker.dev_server import is_serving, server_command
-from worker.orphans import HAS_PDEATHSIG, die_with_parent
 from workflows.contracts.attributes import SEARCH_ATTRIBUTES
 from workflows.contracts.base import turn_workflow_id
 from workflows.contracts.turn import TurnResult

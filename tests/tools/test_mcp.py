@@ -39,6 +39,7 @@ from activities.tools.mcp.server import MAX_DECLARED, McpServer
 from activities.tools.mcp.servers import MAX_DECLARED as MAX_DECLARED_TOGETHER
 from activities.tools.registry import ToolRegistry
 from runtime.logs import redact
+from runtime.orphans import HAS_PDEATHSIG
 from storage.config import ServerConfig, ToolsConfig
 from tests.tools.loopback import answer, serve
 from workflows.contracts.tools import Situation
@@ -456,11 +457,14 @@ async def test_a_child_that_will_not_end_is_ended(log):
     await until(lambda: not is_alive(pid))
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="the kernel's help is Linux's")
-async def test_a_child_dies_with_a_worker_that_is_killed(log):
-    """Even one that does not care for the end of its input."""
+@pytest.mark.parametrize("by_kernel", sorted({HAS_PDEATHSIG, False}))
+async def test_a_child_dies_with_a_worker_that_is_killed(log, by_kernel):
+    """Even one that does not care for the end of its input; by the kernel's help where there is
+    some, and everywhere by a guard."""
     program = f"""
 import asyncio
+from activities.tools.mcp import stdio
+stdio.HAS_PDEATHSIG = {by_kernel}
 from activities.tools.mcp.config import McpServerSettings
 from activities.tools.mcp.allowance import Allowance
 from activities.tools.mcp.stdio import stdio_transport

@@ -237,7 +237,7 @@ async def test_the_guard_of_other_systems_ends_its_child_with_the_parent(tmp_pat
         time.sleep(60)
     """
     guard = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "worker.orphans", *python(code)), stdin=subprocess.PIPE
+        *(sys.executable, "-m", "runtime.orphans", "0", *python(code)), stdin=subprocess.PIPE
     )
     await until(lambda: pid_file.exists() and pid_file.read_text().endswith("."))
     child = int(pid_file.read_text().rstrip("."))
@@ -249,7 +249,7 @@ async def test_the_guard_of_other_systems_ends_its_child_with_the_parent(tmp_pat
 
 
 def test_the_guard_passes_the_exit_code_on() -> None:
-    command = [sys.executable, "-m", "worker.orphans", *python("raise SystemExit(78)")]
+    command = [sys.executable, "-m", "runtime.orphans", "0", *python("raise SystemExit(78)")]
     guard = subprocess.Popen(command, stdin=subprocess.PIPE)
     assert guard.wait(10) == 78
 

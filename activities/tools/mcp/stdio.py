@@ -2,8 +2,8 @@
 
 Our own and not the SDK's, for bounds that it lacks. A line longer than `MAX_MESSAGE`, or more than
 `Allowance` permits, ends the connection, so that a server neither fills our memory nor takes all
-our time. And the child does not outlive us: it is told to end, then made to, and where the kernel
-can do it (Linux) it dies with a worker that is killed.
+our time. And the child does not outlive us: it is told to end, then made to, and it dies with a
+worker that is killed.
 
 The child sees a few harmless variables of our environment and those that the file gives it; our
 own settings, with their secrets, it does not.
@@ -16,7 +16,7 @@ import os
 import shutil
 import signal
 import sys
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 
 import anyio
@@ -27,6 +27,7 @@ from mcp_types import jsonrpc_message_adapter
 
 from activities.tools.mcp.allowance import Allowance
 from activities.tools.mcp.config import McpServerSettings
+from runtime.orphans import HAS_PDEATHSIG, guarded
 
 MAX_MESSAGE = 4_000_000
 """Bytes of one message."""
@@ -65,7 +66,12 @@ async def stdio_transport(
 ) -> AsyncGenerator[Streams, None]:
     """Start the child; `on_end` is called once it answers nothing more, `on_said` with the last
     line that it wrote to stderr. Raises OSError."""
-    process = await _start(server)
+    ours: list[int] = []
+    try:
+        process = await _start(server, ours)
+    except BaseException:
+        _close(ours)
+        raise
     assert process.stdin is not None
     assert process.stdout is not None
     assert process.stderr is not None
@@ -130,9 +136,16 @@ async def stdio_transport(
             await asyncio.sleep(0)
             for stream in (to_session, from_server, to_server, from_session):
                 stream.close()
+            _close(ours)
 
 
-async def _start(server: McpServerSettings) -> asyncio.subprocess.Process:
+def _close(descriptors: Sequence[int]) -> None:
+    for descriptor in descriptors:
+        os.close(descriptor)
+
+
+async def _start(server: McpServerSettings, ours: list[int]) -> asyncio.subprocess.Process:
+    """`ours` takes what is to be closed when the child has ended, and not before."""
     environment = get_default_environment() | {
         name: value.get_secret_value() for name, value in server.env.items()
     }
@@ -140,11 +153,30 @@ async def _start(server: McpServerSettings) -> asyncio.subprocess.Process:
     if shutil.which(server.command, path=environment.get("PATH")) is None:
         raise FileNotFoundError("there is no such command")
     command = [server.command, *server.args]
-    if sys.platform == "linux":
+    watched: list[int] = []
+    if HAS_PDEATHSIG:
         launcher = [sys.executable, "-I", "-S", "-c", _DIE_WITH_US, str(os.getpid())]
         command = launcher + command
+    else:
+        reading, held = os.pipe()
+        ours.append(held)
+        watched.append(reading)
+        command = guarded(command, reading)
+    try:
+        return await _spawned(server, command, environment, watched)
+    finally:
+        _close(watched)
+
+
+async def _spawned(
+    server: McpServerSettings,
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    watched: Sequence[int],
+) -> asyncio.subprocess.Process:
     return await asyncio.create_subprocess_exec(
         *command,
+        pass_fds=watched,
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,

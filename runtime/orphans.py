@@ -1,8 +1,8 @@
-"""No process outlives the `everturn up` that started it, not even when that one is SIGKILLed.
+"""No child outlives the process of ours that started it, not even when that one is SIGKILLed.
 
 On Linux the kernel does it: PR_SET_PDEATHSIG. Elsewhere each child runs under a guard, a small
 process that holds the reading end of a pipe from its parent: when the pipe closes, the parent is
-gone, and the guard ends the child (`python -m worker.orphans COMMAND…`).
+gone, and the guard ends the child (`python -m runtime.orphans FD COMMAND…`).
 """
 
 from __future__ import annotations
@@ -38,14 +38,17 @@ def die_with_parent() -> Callable[[], None]:
     return in_the_child
 
 
-def guarded(command: Sequence[str]) -> list[str]:
-    """For other systems: `command` under the guard, whose stdin must be a pipe from us."""
-    return [sys.executable, "-P", "-m", "worker.orphans", *command]
+def guarded(command: Sequence[str], watched: int = 0) -> list[str]:
+    """For other systems: `command` under the guard, whose descriptor `watched` must be a pipe from
+    us. With any but stdin, stdin is the command's own."""
+    return [sys.executable, "-P", "-m", "runtime.orphans", str(watched), *command]
 
 
-def guard(command: Sequence[str]) -> int:
-    """Run `command`; pass SIGTERM and SIGINT on; kill it when stdin closes. Its exit code."""
-    child = subprocess.Popen(command, stdin=subprocess.DEVNULL)
+def guard(watched: int, command: Sequence[str]) -> int:
+    """Run `command`; pass SIGTERM and SIGINT on; kill it when `watched` closes. Its exit code."""
+    child = subprocess.Popen(command, stdin=None if watched else subprocess.DEVNULL)
+    if watched:
+        os.close(0)  # the child alone reads it, and sees its end
 
     def pass_on(number: int, _frame: object) -> None:
         child.send_signal(number)
@@ -55,7 +58,7 @@ def guard(command: Sequence[str]) -> int:
 
     def watch() -> None:
         with contextlib.suppress(OSError):
-            while os.read(0, 1024):
+            while os.read(watched, 1024):
                 pass
         child.kill()
 
@@ -65,4 +68,4 @@ def guard(command: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
-    os._exit(guard(sys.argv[1:]))
+    os._exit(guard(int(sys.argv[1]), sys.argv[2:]))
