@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 import re
@@ -280,6 +281,22 @@ async def test_a_large_result_can_be_read_on(
         assert "word700" in rest
     finally:
         pages.body = body
+
+
+async def test_a_tool_that_times_out(stack: Stack, model: ModelServer, pages: PageServer) -> None:
+    """C071: the model is told, and decides; the page's connection is closed."""
+    model.script(call("fetch_url", url=pages.url("/slow-for-ever")))
+    model.script(Text("It takes too long."))
+    posted = await stack.discord.say("general", "Ada", "Nova, read the slow page")
+    result = await stack.ended(posted)
+    assert result is not None
+    assert result.status is StreamStatus.COMPLETED
+    assert "timed out after 10 seconds" in tool_texts(model.requests[1])[0]
+    assert text((await stack.discord.replies("general", posted))[0]) == "It takes too long."
+    visit = await pages.wait_for_visit("/slow-for-ever")
+    async with asyncio.timeout(10):
+        await visit.over.wait()
+    assert visit.closed_early_at is not None
 
 
 async def test_a_hundred_iterations(stack: Stack, model: ModelServer) -> None:

@@ -122,6 +122,7 @@ class Stack:
             "DISCORD_TOKEN": "playground",
             "TEMPORAL_ADDRESS": f"{HOST}:{self.temporal_port}",
             "STREAM_SDK_CALL_TIMEOUT_MS": "10000",
+            "TOOL_EXECUTION_TIMEOUT_MS": "10000",
             "EVERTURN_DEMO_WORDS_PER_SECOND": "0",
             **(
                 {
