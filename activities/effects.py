@@ -22,6 +22,8 @@ from workflows.contracts.effects import FINISH_TURN, FinishRequest
 from workflows.contracts.generation import StreamStatus
 from workflows.contracts.invocation import Origin
 
+SCENE = "[Scene Metadata]"
+
 
 class EffectsActivities:
     def __init__(self, storage: Storage, *, counts_active: bool = False) -> None:
@@ -44,7 +46,8 @@ class EffectsActivities:
 
     async def _remember(self, request: FinishRequest) -> None:
         """Keep what was said, for the persona's other conversations (behaviour 7.1)."""
-        if not request.reply_text.strip() or request.status is StreamStatus.STOPPED_BY_USER:
+        response = _response(request)
+        if not response or request.status is StreamStatus.STOPPED_BY_USER:
             return
         if (await self._storage.configs.user(request.user_id)).privacy is Privacy.FULL:
             return
@@ -54,7 +57,7 @@ class EffectsActivities:
         is_synthetic = request.origin is not Origin.MESSAGE
         if not is_synthetic and request.user_text.strip():
             entries.append(_entry(request.user_name, request.user_text, False, now))
-        entries.append(_entry(request.persona_name, request.reply_text, True, now))
+        entries.append(_entry(request.persona_name, response, True, now))
         await self._storage.short_term.capture(
             turn_id=request.turn_id,
             server_key=server_key(request.guild_id, request.user_id),
@@ -78,6 +81,14 @@ class EffectsActivities:
     async def _give_way(self, request: FinishRequest) -> None:
         if self._counts_active:
             await self._storage.answering.end(request.channel_id, request.trigger_message_id)
+
+
+def _response(request: FinishRequest) -> str:
+    """What the persona remembers of its answer: its words, and what it wrote beside them
+    (behaviour 6.7). Empty: nothing."""
+    details = request.details_text.strip()
+    scene = f"{SCENE}\n{details}" if details else ""
+    return "\n\n".join(part for part in (request.reply_text.strip(), scene) if part)
 
 
 def _entry(author: str, text: str, is_persona: bool, at: datetime) -> StmEntry:

@@ -18,6 +18,9 @@ Decisions, where models disagree with themselves:
   call was given before it counts as thoughts as long as nothing visible has been released;
   afterwards only the tag is dropped.
 - Blank text before the first visible character is dropped when thoughts stand next to it.
+
+`DetailsFilter` keeps `<details>` out by the same rules (C080), but for one: a closing tag that was
+never opened takes nothing away but itself.
 """
 
 from __future__ import annotations
@@ -38,6 +41,7 @@ _TAG = regex.compile(
     r"(?:\s[^<>]*|/)?>",
     regex.IGNORECASE,
 )
+_DETAILS = regex.compile(r"<(?P<close>/)?details(?:\s[^<>]*|/)?>", regex.IGNORECASE)
 _NOTABLE = regex.compile(r"[<`\n]")
 _HEAD = 40
 _BACKTICKS = regex.compile(r"`+")
@@ -80,6 +84,8 @@ class ThinkFilter:
 
     `feed` and `finish` return (visible, thoughts); all visible parts joined are the reply.
     """
+
+    _tags = _TAG
 
     def __init__(self) -> None:
         self._held = ""
@@ -159,7 +165,7 @@ class ThinkFilter:
     def _visible_tag(self, data: str, index: int, final: bool) -> int | None:
         if self._fences.fence is not None or self._line.opens_fence:
             return self._literal(data, index, index + 1)
-        tag = _match_tag(data, index, final)
+        tag = _match_tag(self._tags, data, index, final)
         if tag is None:
             return self._literal(data, index, index + 1)
         if tag.partial:
@@ -190,7 +196,7 @@ class ThinkFilter:
             # A backtick is kept back with the tag after it: it tells whether that is literal.
             self._think(data[index:stop])
             return stop
-        tag = _match_tag(data, index, final)
+        tag = _match_tag(self._tags, data, index, final)
         if tag is None:
             self._think("<")
             return index + 1
@@ -253,10 +259,21 @@ class ThinkFilter:
             self._begin_thought()
 
 
-def _match_tag(data: str, index: int, final: bool) -> regex.Match[str] | None:
+class DetailsFilter(ThinkFilter):
+    """Splits a stream into what members read and what stands between `<details>` tags."""
+
+    _tags = _DETAILS
+
+    def _orphan_close(self) -> None:
+        pass
+
+
+def _match_tag(
+    tags: regex.Pattern[str], data: str, index: int, final: bool
+) -> regex.Match[str] | None:
     """A tag at `index`; a partial match when the rest may still come."""
     bound = index + MAX_TAG
-    tag = _TAG.match(data, index, bound, partial=not final)
+    tag = tags.match(data, index, bound, partial=not final)
     if tag is not None and tag.partial and len(data) >= bound:
         return None
     return tag

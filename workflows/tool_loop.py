@@ -94,6 +94,8 @@ class ToolLoop:
         self._needs_follow_up = True
         self.finish_reason: str | None = None
         """Of the last model call."""
+        self.details: list[str] = []
+        """What the model wrote in `<details>`, call after call."""
 
     async def run(self) -> LoopEnd:
         limits = self._turn.limits
@@ -196,6 +198,8 @@ class ToolLoop:
             return None
         self._progress.model_answered(result)
         self.finish_reason = result.finish_reason
+        if result.details:
+            self.details.append(result.details)
         self._outbox.accept_result(iteration, result)
         return result
 

@@ -307,6 +307,7 @@ class TurnWorkflow:
             user_name=message.author_name,
             user_text=message.content,
             reply_text=self._outbox.said(),
+            details_text="\n".join(self._loop.details) if self._loop else "",
             quota_key=self._quota_key(),
             tools_succeeded=self._loop.tools.calls_succeeded if self._loop else [],
         )

@@ -269,6 +269,7 @@ class _Call:
             calls=list(calls),
             response_id=response_id,
             visible_chars=visible,
+            details=self._text.details.strip() if self._text else "",
             finish_reason=stream.finish_reason if stream else None,
             error=error,
             usage=usage,

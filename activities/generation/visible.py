@@ -1,7 +1,8 @@
 """From a stream's events to the segments that people see (behaviour 6.8, state machine).
 
 What comes in: pydantic-ai stream events, in order. What goes out: completed segments, to `emit`.
-What always holds: no thought is emitted, whether it came as a part of its own or between tags; text
+What always holds: no thought is emitted, whether it came as a part of its own or between tags, nor
+what stands in `<details>`, which is kept apart for memory (behaviour 6.7); text
 before a tool call is out before the call is reported (C081); what is emitted can be encoded, and is
 bounded, however large a single event is.
 """
@@ -26,11 +27,15 @@ from pydantic_ai.messages import (
 from activities.generation.received import ChunkedText
 from activities.generation.stops import StopStrings
 from text.segmenter import Segmenter
-from text.think import ThinkFilter
+from text.think import DetailsFilter, ThinkFilter
 
 MOST_CHARACTERS = 400_000
 """Code points of one response, of any kind: far beyond any limit of output tokens. A server that
 ignores the limit is cut off here."""
+
+
+MOST_DETAILS = 2_000
+"""Code points of details that are kept of one response: they stand in its result."""
 
 
 class VisibleText:
@@ -40,6 +45,9 @@ class VisibleText:
         self._emit = emit
         self._chunks = ChunkedText()
         self._thoughts = ThinkFilter()
+        self._details = DetailsFilter()
+        self.details = ""
+        """What stood in `<details>`, at most `MOST_DETAILS` code points."""
         self._stops = StopStrings(stop_strings)
         self._segmenter = Segmenter()
         self._finished = False
@@ -100,7 +108,12 @@ class VisibleText:
 
     def _show(self, text: str) -> None:
         visible, _ = self._thoughts.feed(text)
-        self._segment(self._stops.feed(visible))
+        self._segment(self._stops.feed(self._without_details(*self._details.feed(visible))))
+
+    def _without_details(self, visible: str, details: str) -> str:
+        if details and not self._stops.hit:
+            self.details = (self.details + details)[:MOST_DETAILS]
+        return visible
 
     def _before_call(self) -> None:
         self._drain_filters()
@@ -111,6 +124,9 @@ class VisibleText:
         self._show(self._chunks.finish())
         visible, _ = self._thoughts.finish()
         self._thoughts = ThinkFilter()
+        visible = self._without_details(*self._details.feed(visible))
+        visible += self._without_details(*self._details.finish())
+        self._details = DetailsFilter()
         self._segment(self._stops.feed(visible) + self._stops.finish())
 
     def _segment(self, visible: str) -> None:

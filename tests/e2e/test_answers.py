@@ -166,6 +166,18 @@ async def test_thoughts_never_reach_the_channel(stack: Stack, model: ModelServer
     assert [text(reply) for reply in replies] == ["Only this."]
 
 
+async def test_details_are_for_memory_alone(stack: Stack, model: ModelServer) -> None:
+    """C080: Discord never shows `<details>`, and short-term memory holds it."""
+    model.script(Text("Good evening.<det"), Text("ails>It rains frogs.</details>"))
+    posted = await stack.discord.say("general", "Ada", "Nova, set the scene")
+    await stack.ended(posted)
+    replies = await stack.discord.replies("general", posted)
+    assert [text(reply) for reply in replies] == ["Good evening."]
+    elsewhere = await stack.discord.say("random", "Ada", "Nova, where were we?")
+    await stack.ended(elsewhere)
+    assert "It rains frogs." in str(model.requests[-1].messages)
+
+
 async def test_nobody_is_pinged_by_the_model(stack: Stack, model: ModelServer) -> None:
     """D56: `@everyone` in a model's text is text."""
     model.script(Text("Wake up @everyone and @here!"))

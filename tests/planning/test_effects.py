@@ -84,6 +84,21 @@ async def test_a_turn_without_an_answer_is_not_remembered(
     assert await remembered(storage) is None
 
 
+@pytest.mark.parametrize(
+    ("said", "remembered_as"),
+    [
+        ("Hi!", "Hi!\n\n[Scene Metadata]\nIt rains."),
+        ("", "[Scene Metadata]\nIt rains."),
+    ],
+)
+async def test_details_are_remembered(storage: Storage, said: str, remembered_as: str) -> None:
+    """C080: what no channel shows is in short-term memory."""
+    await finish(storage, ended(reply_text=said, details_text=" It rains. "))
+    here = await remembered(storage)
+    assert here is not None
+    assert here.entries[-1].text == remembered_as
+
+
 async def test_full_privacy_is_not_remembered(storage: Storage) -> None:
     for privacy, kept in ((Privacy.FULL, False), (Privacy.PARTIAL, True)):
         await storage.configs.change_user("2", lambda _, p=privacy: UserConfig(privacy=p))

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.text.samples import in_random_chunks
-from text.think import MAX_TAG, ThinkFilter
+from text.think import MAX_TAG, DetailsFilter, ThinkFilter
 
 
 def filtered(*chunks: str) -> tuple[str, str]:
@@ -129,3 +129,25 @@ def test_time_grows_with_length_alone(piece: str) -> None:
     filtered(*text)
     filtered(text)
     assert time.process_time() - started < 3
+
+
+@pytest.mark.parametrize(
+    ("text", "visible", "details"),
+    [
+        ("Hi.<details>rain</details> Bye.", "Hi. Bye.", "rain"),
+        ("<details open><summary>x</summary>rain</details>Hi.", "Hi.", "<summary>x</summary>rain"),
+        ("Hi.<DETAILS>rain, for ever", "Hi.", "rain, for ever"),
+        ("Hi.</details> Bye.", "Hi. Bye.", ""),
+        ("`<details>` is a tag.", "`<details>` is a tag.", ""),
+        ("```html\n<details>x</details>\n```", "```html\n<details>x</details>\n```", ""),
+        ("<detailsx>", "<detailsx>", ""),
+    ],
+)
+@pytest.mark.parametrize("size", [1, 3, 1000])
+def test_details_are_kept_apart(text: str, visible: str, details: str, size: int) -> None:
+    """C080: not shown, however the stream is cut; code stays as it is."""
+    tags = DetailsFilter()
+    parts = [tags.feed(text[at : at + size]) for at in range(0, len(text), size)]
+    parts.append(tags.finish())
+    assert "".join(shown for shown, _ in parts) == visible
+    assert "".join(kept for _, kept in parts) == details

@@ -34,6 +34,8 @@ class FinishRequest(Contract):
     the argument of a local activity, which stands in no history."""
     reply_text: str = ""
     """What the persona said, all segments."""
+    details_text: str = ""
+    """What it wrote in `<details>`, which no channel shows."""
     quota_key: str | None = None
     """What the text quota is charged for, once; None: it is not charged (behaviour 5.4)."""
     tools_succeeded: list[str] = []

@@ -126,6 +126,8 @@ class ModelResult(Contract):
     response_id: str | None = None
     """Blob id of the model's whole response in `storage`, to be replayed in the next call."""
     visible_chars: int = 0
+    details: str = ""
+    """What stood in `<details>`: for memory, never for the channel (behaviour 6.7)."""
     finish_reason: str | None = None
     error: ModelError | None = None
     usage: Usage = Usage()
