@@ -138,6 +138,7 @@ def make_worker(
         workflows=[ChannelWorkflow, TurnWorkflow, ReminderWorkflow],
         activities=[
             planning.plan_turns,
+            planning.give_up_plan,
             ContextActivities(storage, registry, budget=settings.context_tokens).build_context,
             generation.call_model,
             ToolActivities(registry, storage, resources).run_tool,

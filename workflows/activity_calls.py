@@ -28,7 +28,7 @@ with workflow.unsafe.imports_passed_through():
     from workflows.contracts.effects import FINISH_TURN
     from workflows.contracts.generation import CALL_MODEL
     from workflows.contracts.history import READ_HISTORY
-    from workflows.contracts.planning import PLAN_TURNS
+    from workflows.contracts.planning import GIVE_UP_PLAN, PLAN_TURNS
     from workflows.contracts.tools import RUN_TOOL
 
 Input = TypeVar("Input")
@@ -103,6 +103,9 @@ POLICIES: dict[str, Policy] = {
     # The channel tries again itself: while a local activity is tried again it hears no `/kill`.
     PLAN_TURNS.name: Policy(
         start_to_close=timedelta(seconds=10), retry=RetryPolicy(maximum_attempts=1)
+    ),
+    GIVE_UP_PLAN.name: Policy(
+        start_to_close=timedelta(seconds=5), retry=RetryPolicy(maximum_attempts=1)
     ),
     # It waits for a bot as long as it takes; one that is there has these attempts.
     READ_HISTORY.name: Policy(

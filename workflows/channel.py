@@ -58,6 +58,7 @@ with workflow.unsafe.imports_passed_through():
         Source,
     )
     from workflows.contracts.planning import (
+        GIVE_UP_PLAN,
         PLAN_TURNS,
         PlannedTurn,
         PlanRefusal,
@@ -108,6 +109,12 @@ PERSONA_JOBS = "persona-jobs"
 """2026-11-30: further personas of a message became entries of the queue. Channels that were in the
 middle of several personas run them as they did."""
 
+GIVEN_UP = "plans-given-up"
+"""2026-12-01: a plan that comes to no turn gives back what it took."""
+
+ASKED_DURING_A_STOP = "asked-during-a-stop"
+"""2026-12-01: a command asks for an answer although a stop is under way."""
+
 RECENT_REPLY_TOOL = "interact_with_recent_message"
 
 TURN_TASK_TIMEOUT = timedelta(seconds=5)
@@ -123,6 +130,7 @@ class ChannelWorkflow:
         self._retention = Retention(channel.state.retained_tools)
         self._counters = channel.state.counters
         self._follow_ups = channel.state.follow_ups
+        self._stopped_before = channel.state.stopped_before
         self._lock: Lock | None = None
         self._stop_pending = False
         """A stop is under way: `/kill`, or one in words."""
@@ -168,13 +176,17 @@ class ChannelWorkflow:
         if not self._queue.first_time(message.message_id):
             workflow.logger.info("message %s was accepted before", message.message_id)
             return
+        if self._was_stopped(message):
+            workflow.logger.info("message %s was said before a stop", message.message_id)
+            self._queue.dismiss(message)
+            return
         lock = self._lock
         if self._channel.rules < LOCK_RULES:
             self._append(message, Source.QUEUE if lock else Source.MESSAGE)
             self._show()
             return
         if lock is not None and self._stop_pending:
-            lock = replace(lock, stop_pending=True)
+            lock = replace(lock, stop_pending=not self._asked_anew(message))
         disposition = dispose(message, lock)
         if is_real_user(message) and disposition is not Disposition.NATURAL_STOP:
             self._counters = self._counters.model_copy(update={"cascade": 0})
@@ -193,6 +205,16 @@ class ChannelWorkflow:
                 self._queue.dismiss(message)
         workflow.logger.info("message %s: %s", message.message_id, disposition.value)
         self._show()
+
+    def _was_stopped(self, message: ChatIncoming) -> bool:
+        """Whether a `/kill` that was given later has been quicker. The ids of messages and of
+        commands grow with the time at which Discord made them."""
+        message_id, stop = message.message_id, self._stopped_before
+        return message_id.isdecimal() and stop.isdecimal() and int(message_id) < int(stop)
+
+    def _asked_anew(self, message: ChatIncoming) -> bool:
+        """Somebody who gives a command while a stop is under way wants what comes after it."""
+        return message.addressed is Addressed.COMMAND and workflow.patched(ASKED_DURING_A_STOP)
 
     def _append(self, message: ChatIncoming, source: Source = Source.MESSAGE) -> None:
         if message.is_synthetic:
@@ -238,19 +260,19 @@ class ChannelWorkflow:
     @workflow.update(name=KILL_UPDATE)
     def kill(self, request: KillRequest) -> KillOutcome:
         """Stop the running turn and drop the queue, and say what there was to stop."""
-        return self._stop()
+        return self._stop(request)
 
     @workflow.signal(name=KILL_SIGNAL)
     def kill_when_back(self, request: KillRequest) -> None:
         """The same, sent when no worker was there to answer an update."""
-        self._stop()
+        self._stop(request)
 
     @workflow.signal(name=TOOLS_USED_SIGNAL)
     def tools_used(self, used: ToolsUsed) -> None:
         """What the tools of a turn did that ends without a result."""
         self._retention.apply(used)
 
-    def _stop(self) -> KillOutcome:
+    def _stop(self, request: KillRequest) -> KillOutcome:
         cleared = self._queue.clear()
         self._let_go(self._held)
         stopped = self._lock is not None
@@ -258,8 +280,11 @@ class ChannelWorkflow:
             self._stop_pending = True
             if self._turn is not None:
                 self._turn.cancel()
+        outcome = KillOutcome(stopped=stopped, cleared=cleared)
+        if not outcome.nothing_to_stop:
+            self._stopped_before = request.command_id
         self._show()
-        return KillOutcome(stopped=stopped, cleared=cleared)
+        return outcome
 
     async def _message_waits(self) -> bool:
         """Wait for a message; False when the channel has been idle long enough to close.
@@ -330,6 +355,8 @@ class ChannelWorkflow:
     async def _run_plan(self, entry: QueueEntry, plan: TurnPlan) -> InvocationEnd:
         message = entry.invocation
         if self._stopped():
+            if plan.turns:
+                await self._give_up(message)
             return InvocationEnd.STOPPED
         if plan.refusal is not None:
             return self._refused(message, plan.refusal)
@@ -378,6 +405,19 @@ class ChannelWorkflow:
                     timeout_summary="until it is planned again",
                 )
         return TurnPlan()
+
+    async def _give_up(self, message: ChatIncoming) -> None:
+        """The plan comes to no turn that records its end. Best effort: what it took is free by
+        itself after a while."""
+        if not workflow.patched(GIVEN_UP):
+            return
+        try:
+            request = PlanRequest(invocation=message)
+            await run_local(GIVE_UP_PLAN, request, summary="nobody answers after all")
+        except FailureError as error:
+            if is_cancelled_exception(error):
+                raise
+            workflow.logger.warning("the plan of %s is not given up", message.message_id)
 
     async def _tell(self) -> None:
         """Say once in the channel that a message gets no answer. Best effort, and bounded."""
@@ -495,6 +535,7 @@ class ChannelWorkflow:
             result = await self._result_of(self._turn)
         except WorkflowAlreadyStartedError:
             workflow.logger.info("message %s was answered before", message.message_id)
+            await self._give_up(message)
             return InvocationEnd.ANSWERED
         except ChildWorkflowError as error:
             # A stopped turn ends as cancelled. A turn that failed has said so in the channel
@@ -503,6 +544,7 @@ class ChannelWorkflow:
             if is_cancelled_exception(error):
                 return InvocationEnd.STOPPED
             workflow.logger.error("the turn of message %s failed", message.message_id)
+            await self._give_up(message)
             return InvocationEnd.FAILED
         finally:
             self._turn = None
@@ -544,6 +586,7 @@ class ChannelWorkflow:
                 "retained_tools": self._retention.state(),
                 "counters": self._counters,
                 "follow_ups": self._follow_ups,
+                "stopped_before": self._stopped_before,
             }
         )
 

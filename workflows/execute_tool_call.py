@@ -164,7 +164,8 @@ class ToolCallStage:
             self.tools.restarted(result.restart)
             return Restart(restart=result.restart)
         return History(
-            result=result,
+            # The model has its own words in the call's arguments.
+            result=result.model_copy(update={"said": ""}),
             end_turn=result.end_turn or (call.ends_turn and after_text),
             requires_follow_up=call.requires_follow_up,
         )

@@ -82,7 +82,7 @@ class TurnWorkflow:
             iterations=self._progress.iteration,
             usage=self._progress.usage,
             tools=self._tools_used(),
-            produced_text=bool(self._outbox.said().strip()),
+            produced_text=bool(self._said().strip()),
             finish_reason=self._loop.finish_reason if self._loop else None,
         )
 
@@ -270,6 +270,11 @@ class TurnWorkflow:
             return None
         return message.text_quota_key or message.message_id
 
+    def _said(self) -> str:
+        """The persona's words in this channel: its text, and what its tools said for it."""
+        by_tools = self._loop.tools.said if self._loop else []
+        return "\n".join(part for part in (self._outbox.said(), *by_tools) if part)
+
     def _tools_used(self) -> ToolsUsed:
         return self._loop.tools.used(context_built=True) if self._loop else ToolsUsed()
 
@@ -306,7 +311,7 @@ class TurnWorkflow:
             persona_name=self._turn.persona_name,
             user_name=message.author_name,
             user_text=message.content,
-            reply_text=self._outbox.said(),
+            reply_text=self._said(),
             details_text="\n".join(self._loop.details) if self._loop else "",
             quota_key=self._quota_key(),
             tools_succeeded=self._loop.tools.calls_succeeded if self._loop else [],

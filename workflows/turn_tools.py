@@ -39,6 +39,8 @@ class TurnTools:
         self._succeeded: dict[str, None] = {}
         self.delivered = False
         """A tool has put something into the channel by itself."""
+        self.said: list[str] = []
+        """What tools have said in the channel in the persona's name."""
         self.calls_succeeded: list[str] = []
         """One name for each successful call."""
 
@@ -54,6 +56,8 @@ class TurnTools:
 
     def succeeded(self, call: FunctionCall, result: ToolResult) -> None:
         self.delivered = self.delivered or result.delivered
+        if result.said.strip():
+            self.said.append(result.said)
         self._succeeded.pop(call.name, None)  # the latest success comes last
         self._succeeded[call.name] = None
         self.calls_succeeded.append(call.name)

@@ -36,9 +36,11 @@ from activities.planning.standing import standing_refusal
 from activities.reminders.standing import still_stands
 from storage import Persona, Storage
 from workflows.contracts.counters import ChannelCounters
+from workflows.contracts.delivery import Nothing
 from workflows.contracts.identity import Voice
 from workflows.contracts.invocation import Addressed, ChatIncoming
 from workflows.contracts.planning import (
+    GIVE_UP_PLAN,
     PLAN_TURNS,
     PlannedTurn,
     PlanReason,
@@ -123,6 +125,12 @@ class PlanningActivities:
             provider=self._provider,
             model=self._model,
         )
+
+    @activity.defn(name=GIVE_UP_PLAN.name)
+    async def give_up_plan(self, request: PlanRequest) -> Nothing:
+        """A cooldown stays taken: it is counted from what was asked for, not from an answer."""
+        await self._guards.release(request.invocation)
+        return Nothing()
 
     async def _limit(
         self, message: ChatIncoming, known: Known, choice: Choice, now: datetime

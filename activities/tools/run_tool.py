@@ -96,6 +96,7 @@ class _Outcome:
     sticker: StickerChoice | None = None
     end_turn: bool = False
     delivered: bool = False
+    said: str = ""
 
 
 class ToolActivities:
@@ -151,6 +152,7 @@ class ToolActivities:
             sticker=outcome.sticker,
             end_turn=outcome.end_turn,
             delivered=outcome.delivered,
+            said=outcome.said,
         )
 
     async def _outcome(self, request: ToolRequest, call_log: Any) -> _Outcome:
@@ -252,6 +254,7 @@ def _told(returned: object) -> _Outcome:
         sticker=answer.sticker,
         end_turn=answer.end_turn,
         delivered=answer.delivered,
+        said=answer.said[:INLINE_RESULT_LIMIT],
     )
 
 

@@ -36,6 +36,8 @@ class Answer:
     sticker: StickerChoice | None = None
     delivered: bool = False
     """Members of this channel see something new because of it: a reply, a reaction."""
+    said: str = ""
+    """The words among it that are the persona's own: they count as part of its answer."""
     end_turn: bool = False
 
 

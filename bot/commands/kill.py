@@ -66,7 +66,11 @@ async def stop_channel(
 ) -> str:
     """Stop the channel's turn; what to tell the caller."""
     channel_id = str(interaction.channel_id)
-    request = KillRequest(user_id=str(interaction.user.id), user_name=interaction.user.display_name)
+    request = KillRequest(
+        user_id=str(interaction.user.id),
+        user_name=interaction.user.display_name,
+        command_id=str(interaction.id),
+    )
     channel = temporal.get_workflow_handle(channel_workflow_id(channel_id))
     try:
         return await _stop_now(channel, request) or await _stop_later(channel, request)

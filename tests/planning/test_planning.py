@@ -123,6 +123,10 @@ class Planner:
         request = PlanRequest(invocation=invocation, counters=counters or ChannelCounters())
         return await ActivityEnvironment().run(self._activities.plan_turns, request)
 
+    async def give_up(self, invocation: ChatIncoming) -> None:
+        request = PlanRequest(invocation=invocation)
+        await ActivityEnvironment().run(self._activities.give_up_plan, request)
+
     async def reason(self, invocation: ChatIncoming) -> str | None:
         plan = await self.plan(invocation)
         assert (plan.refusal is None) is bool(plan.turns)
@@ -493,6 +497,18 @@ async def test_who_is_refused_in_the_end_leaves_their_place(
     once = Planner(storage, production=True, max_server_active=1)
     assert await once.reason(message(channel_id="72", author_id="3")) is None
     assert await once.reason(at(-1, channel_id="72", author_id="3")) == "cooldown"
+    assert await once.reason(message(channel_id="73", author_id="4")) is None
+
+
+async def test_a_plan_that_is_given_up_leaves_its_place(
+    storage: Storage, ids: dict[str, int]
+) -> None:
+    """Stopped before its turn began: else the place would be taken for TURN_LASTS."""
+    once = Planner(storage, production=True, max_server_active=1)
+    stopped = message(channel_id="72", author_id="3")
+    assert await once.reason(stopped) is None
+    assert await once.reason(message(channel_id="73", author_id="4")) == "rate_limited"
+    await once.give_up(stopped)
     assert await once.reason(message(channel_id="73", author_id="4")) is None
 
 

@@ -38,6 +38,7 @@ async def test_it_reacts_to_the_message_behind_a_ref(turn):
 async def test_it_replies_once_under_a_nonce_of_its_own(turn):
     result = await turn.call(TOOL, REPLY, iteration=2)
     assert told(result)["message_ids"] == ["5000"]
+    assert result.said == "Good idea."
     nonce = tool_nonce(turn.context.model_copy(update={"iteration": 2}))
     assert turn.discord.sent == [(CHANNEL, "Good idea.", "1002", nonce)]
 

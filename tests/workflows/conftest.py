@@ -173,11 +173,13 @@ class Channel:
                     return
                 await asyncio.sleep(0.01)
 
-    async def kill(self) -> KillOutcome:
+    async def kill(self, command_id: str = "") -> KillOutcome:
         """`/kill`. A channel that has closed, as it does when idle, has nothing to stop."""
         try:
             return await self.handle.execute_update(
-                KILL_UPDATE, KillRequest(user_id="7"), result_type=KillOutcome
+                KILL_UPDATE,
+                KillRequest(user_id="7", command_id=command_id),
+                result_type=KillOutcome,
             )
         except RPCError as error:
             if error.status is not RPCStatusCode.NOT_FOUND:

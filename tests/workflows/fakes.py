@@ -46,7 +46,13 @@ from workflows.contracts.generation import (
     StreamStatus,
 )
 from workflows.contracts.history import READ_HISTORY, HistoryRef, HistoryRequest
-from workflows.contracts.planning import PLAN_TURNS, PlannedTurn, PlanRequest, TurnPlan
+from workflows.contracts.planning import (
+    GIVE_UP_PLAN,
+    PLAN_TURNS,
+    PlannedTurn,
+    PlanRequest,
+    TurnPlan,
+)
 from workflows.contracts.tools import RUN_TOOL, ToolRequest, ToolResult
 from workflows.contracts.turn import TurnLimits
 
@@ -275,6 +281,7 @@ class FakeWorker:
         self.plan_failures = 0
         """How many more times planning fails."""
         self.planned: list[PlanRequest] = []
+        self.given_up: list[PlanRequest] = []
         self.plan: Callable[[PlanRequest, TurnPlan], TurnPlan] | None = None
         """What becomes of a plan before it is returned."""
         self.running = 0
@@ -292,6 +299,11 @@ class FakeWorker:
         turns = [p for p in self.personas if selected in (None, p.persona_id)]
         plan = TurnPlan(turns=turns, limits=self.limits)
         return self.plan(request, plan) if self.plan is not None else plan
+
+    @activity.defn(name=GIVE_UP_PLAN.name)
+    async def give_up_plan(self, request: PlanRequest) -> Nothing:
+        self.given_up.append(request)
+        return Nothing()
 
     @activity.defn(name=BUILD_CONTEXT.name)
     async def build_context(self, request: ContextRequest) -> ContextRef:
@@ -336,6 +348,7 @@ class FakeWorker:
     def activities(self) -> list[Callable[..., object]]:
         return [
             self.plan_turns,
+            self.give_up_plan,
             self.build_context,
             self.call_model,
             self.run_tool,

@@ -59,7 +59,8 @@ async def test_a_repeated_event_is_answered_once(channel: Channel) -> None:
 
 
 async def test_a_repeat_after_the_channel_closed_is_answered_once(channel: Channel) -> None:
-    """D23, for a repeat that comes when the channel has forgotten the message."""
+    """D23, for a repeat that comes when the channel has forgotten the message. What its plan took
+    is given back."""
     message = await channel.post()
     await channel.answered(message)
     await channel.handle.terminate("as if it had closed when idle")
@@ -68,6 +69,7 @@ async def test_a_repeat_after_the_channel_closed_is_answered_once(channel: Chann
     await channel.answered(second)
     assert channel.discord.texts == ["Hello.", "Hello."]
     assert channel.worker.triggers == [message.message_id, second.message_id]
+    assert [plan.invocation.message_id for plan in channel.worker.given_up] == [message.message_id]
 
 
 async def test_continue_as_new_loses_nothing(environment: WorkflowEnvironment) -> None:
@@ -143,6 +145,7 @@ async def test_a_turn_that_fails_does_not_hold_the_channel(channel: Channel) -> 
     second = await channel.post()
     await channel.answered(second)
     assert channel.discord.texts[-1] == "Hello."
+    assert [plan.invocation.message_id for plan in channel.worker.given_up] == [first.message_id]
 
 
 async def test_a_flood_is_bounded_and_said_once(environment: WorkflowEnvironment) -> None:

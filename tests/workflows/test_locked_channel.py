@@ -330,6 +330,57 @@ async def test_a_kill_while_a_stop_is_pending_leaves_nothing(channel: Channel) -
     assert len(channel.worker.built) == 1
 
 
+async def test_a_command_during_a_stop_is_answered_after_it(channel: Channel) -> None:
+    """Its caller has been told that it is asked; what people only say is ignored until then."""
+    release = asyncio.Event()
+
+    async def slow_to_die(call: ModelCall) -> ModelResult:
+        await call.say("shown")
+        try:
+            return await call.until_cancelled()
+        except asyncio.CancelledError:
+            await release.wait()
+            raise
+
+    channel.worker.script = after(slow_to_die, then="asked for")
+    stopped = await channel.post()
+    await until(lambda: channel.discord.texts == ["shown"])
+    assert (await channel.kill()).stopped
+    asked = await channel.post(channel.message("", addressed=Addressed.COMMAND, is_manual=True))
+    release.set()
+    await channel.stopped(stopped)
+    await channel.answered(asked)
+    assert channel.discord.texts == ["shown", "asked for"]
+
+
+@pytest.mark.parametrize("continue_after", [0, 1], ids=["same run", "continued as new"])
+async def test_what_was_said_before_a_kill_and_arrives_after_it_is_dropped(
+    channel: Channel, continue_after: int
+) -> None:
+    """It was on its way to the channel, like what waited there; only Discord's ids tell which of
+    the two came first."""
+    channel.continue_after_turns = continue_after
+    channel.worker.script = after(streams)
+    running = await channel.post(channel.message("Nova", message_id="1000"))
+    await until(lambda: channel.discord.texts == ["shown"])
+    await channel.kill(command_id="1002")
+    await channel.stopped(running)
+    late = await channel.post(channel.message("Nova, me too", message_id="1001"))
+    newer = await channel.post(channel.message("Nova, and now?", message_id="1003"))
+    await channel.answered(newer)
+    assert late.message_id not in channel.worker.triggers
+    assert channel.discord.texts == ["shown", "next"]
+
+
+async def test_a_kill_that_finds_nothing_drops_nothing(channel: Channel) -> None:
+    first = await channel.post(channel.message("Nova", message_id="1000"))
+    await channel.answered(first)
+    await channel.idle()
+    assert (await channel.kill(command_id="1002")).nothing_to_stop
+    late = await channel.post(channel.message("Nova, me too", message_id="1001"))
+    await channel.answered(late)
+
+
 async def test_what_is_said_right_after_a_stop_is_answered(channel: Channel) -> None:
     """The turn has ended for all that its author can see; the channel hears of it a little later,
     and drops nothing that was said in between."""

@@ -529,6 +529,25 @@ async def test_a_call_that_needs_an_answer_keeps_the_turn_going(channel: Channel
     assert channel.discord.texts == ["Let me look.", "Found."]
 
 
+async def test_what_a_tool_says_is_part_of_the_answer(channel: Channel) -> None:
+    """A reply that a tool made counts for the cascade, the quota and memory, as text does; the
+    model does not read it twice."""
+
+    async def replies(request: ToolRequest) -> ToolResult:
+        return tool_success(request, done="replied").model_copy(update={"said": "Told you so."})
+
+    channel.worker.tool = replies
+    channel.worker.script = script_of(
+        lambda call: call.tools(FunctionCall(call_id="c", name="interact")),
+        lambda call: call.result(),
+    )
+    message = await channel.post()
+    result = await channel.answered(message)
+    assert result.produced_text
+    assert channel.worker.finished[0].reply_text == "Told you so."
+    assert channel.worker.model_calls[1].new_entries[0].results[0].said == ""
+
+
 async def test_a_boomerang_ends_the_turn(channel: Channel) -> None:
     """C115: without another model call."""
     channel.worker.tool = answers(end_turn=True)

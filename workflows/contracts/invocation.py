@@ -214,6 +214,9 @@ OUTCOME_SIGNAL = "outcome"
 class KillRequest(Contract):
     user_id: str
     user_name: str = ""
+    command_id: str = ""
+    """Snowflake of the command. What was said before it is stopped with the rest, also when it
+    reaches the channel later."""
 
 
 class KillOutcome(Contract):

@@ -11,6 +11,7 @@ from enum import StrEnum
 
 from workflows.contracts.base import ActivityStub, Contract
 from workflows.contracts.counters import ChannelCounters
+from workflows.contracts.delivery import Nothing
 from workflows.contracts.identity import Voice
 from workflows.contracts.invocation import ChatIncoming
 from workflows.contracts.turn import TurnLimits
@@ -77,3 +78,7 @@ class TurnPlan(Contract):
 
 
 PLAN_TURNS = ActivityStub("plan_turns", PlanRequest, TurnPlan)
+
+GIVE_UP_PLAN = ActivityStub("give_up_plan", PlanRequest, Nothing)
+"""No turn of the plan records its end: what the plan took for it is free again. Repeated, it
+changes nothing more."""

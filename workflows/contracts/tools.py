@@ -163,6 +163,9 @@ class ToolResult(Contract):
     sticker: StickerChoice | None = None
     delivered: bool = False
     """The tool itself put something into this channel for its members, such as a reply."""
+    said: str = ""
+    """The words that it put there in the persona's name: part of the answer, as is its text. At
+    most `INLINE_RESULT_LIMIT` code points."""
     end_turn: bool = False
     """The turn is over with this call, as `completed`; the model is not asked again."""
 

@@ -109,6 +109,8 @@ class ChannelState(Contract):
     counters: ChannelCounters = ChannelCounters()
     follow_ups: int = 0
     """Answers in a row that gave way to a follow-up."""
+    stopped_before: str = ""
+    """Snowflake of the last `/kill` that found something: what was said before it is over."""
     seen_message_ids: list[str] = []
     """Newest last, bounded: gateway events that Discord repeats are answered once."""
 

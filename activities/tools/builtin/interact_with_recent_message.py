@@ -77,7 +77,8 @@ async def interact(
     sent = await resources.discord.reply(
         context.channel_id, target.message_id, arguments.content, tool_nonce(context), context.voice
     )
-    return Answer(Interaction(done="replied", message_ids=sent), delivered=True)
+    replied = Interaction(done="replied", message_ids=sent)
+    return Answer(replied, delivered=True, said=arguments.content)
 
 
 def _is_queued(context: ToolContext) -> bool:
