@@ -40,7 +40,7 @@ run: $(READY)
 	@$(BIN)/everturn up
 
 test: $(VENV)/.ready-dev
-	@$(BIN)/python -m pytest $(ARGS)
+	@$(BIN)/python -m pytest $(or $(ARGS),$(ALL_TESTS))
 
 lint: $(VENV)/.ready-dev
 	@echo "Style …"
@@ -86,6 +86,9 @@ $(VENV)/.ready-dev: requirements-dev.lock pyproject.toml | $(VENV)/pyvenv.cfg
 	@$(PIP) --requirement requirements-dev.lock
 	@$(PIP) --no-deps --no-build-isolation --editable .
 	@touch $@
+
+# In two processes: together the tests take most of one core, and wait for the rest of the time.
+ALL_TESTS := -n 2 --dist loadgroup
 
 UV := uv pip compile pyproject.toml --quiet --universal --python-version 3.11 \
 	--generate-hashes --no-header

@@ -20,6 +20,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if here in item.path.parents:
             item.add_marker(pytest.mark.e2e)
+            item.add_marker(pytest.mark.xdist_group("e2e"))
             if isinstance(item, PytestAsyncioFunction):
                 item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
 

@@ -88,7 +88,7 @@ def test_a_bot_without_token_and_playground_is_told_what_to_do(tmp_path: Path) -
 
 
 def test_up_with_a_dead_temporal_of_ones_own_ends_with_one_line(tmp_path: Path) -> None:
-    address = f"127.0.0.1:{next_free_port(43_000)}"
+    address = f"127.0.0.1:{next_free_port(23_000)}"
     done = everturn(tmp_path, "up", TEMPORAL_ADDRESS=address)
     assert done.returncode == 69
     last = done.stderr.splitlines()[-1]

@@ -93,7 +93,7 @@ def test_a_running_up_with_a_temporal_of_the_operators_own_names_none(
 async def test_a_dead_address_is_one_line_within_seconds(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    address = f"127.0.0.1:{next_free_port(40_000)}"
+    address = f"127.0.0.1:{next_free_port(20_000)}"
     monkeypatch.setenv("TEMPORAL_ADDRESS", address)
     monkeypatch.delenv("TEMPORAL_CONFIG_FILE")
     started = time.monotonic()
@@ -127,7 +127,7 @@ async def test_a_host_that_accepts_and_says_nothing_is_given_up(
 async def test_patience_ends_with_the_error_and_at_once_with_a_stop(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("TEMPORAL_ADDRESS", f"127.0.0.1:{next_free_port(40_100)}")
+    monkeypatch.setenv("TEMPORAL_ADDRESS", f"127.0.0.1:{next_free_port(20_100)}")
     stop = asyncio.Event()
     with pytest.raises(ConnectionFailed):
         await connect_patiently(settings, stop, patience=timedelta(seconds=0))

@@ -133,7 +133,7 @@ async def test_the_database_is_named_without_its_password(tmp_path: Path) -> Non
     assert (await check_database(settings(tmp_path))).ok
     lines: list[str] = []
     dead = settings(
-        tmp_path, DATABASE_URL=f"postgresql://me:s3cret@127.0.0.1:{next_free_port(42_000)}/x"
+        tmp_path, DATABASE_URL=f"postgresql://me:s3cret@127.0.0.1:{next_free_port(22_000)}/x"
     )
     assert await examine(dead, lines.append, "database") == 1
     assert len(lines) == 1
@@ -144,7 +144,7 @@ async def test_the_database_is_named_without_its_password(tmp_path: Path) -> Non
 async def test_a_dead_temporal_is_a_line_and_exit_code_1(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("TEMPORAL_ADDRESS", f"127.0.0.1:{next_free_port(42_100)}")
+    monkeypatch.setenv("TEMPORAL_ADDRESS", f"127.0.0.1:{next_free_port(22_100)}")
     with pytest.raises(OperatorError, match="does not answer"):
         await check_temporal(settings(tmp_path))
     lines: list[str] = []

@@ -38,7 +38,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     import os
 
     home = tmp_path_factory.mktemp("server")
-    port, ui_port = next_free_port(45_000), next_free_port(45_200)
+    port, ui_port = next_free_port(25_000), next_free_port(25_200)
     environ = without_temporal_variables(os.environ)
     process = subprocess.Popen(
         server_command(home, port, ui_port, NAMESPACE, {}),

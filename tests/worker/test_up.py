@@ -34,9 +34,9 @@ from worker.up import (
 
 def settings(tmp_path: Path, **environ: str) -> Settings:
     ports = {
-        "EVERTURN_PORT": str(next_free_port(44_000)),
-        "EVERTURN_TEMPORAL_PORT": str(next_free_port(44_200)),
-        "EVERTURN_TEMPORAL_UI_PORT": str(next_free_port(44_400)),
+        "EVERTURN_PORT": str(next_free_port(24_000)),
+        "EVERTURN_TEMPORAL_PORT": str(next_free_port(24_200)),
+        "EVERTURN_TEMPORAL_UI_PORT": str(next_free_port(24_400)),
     }
     return load_settings({"EVERTURN_HOME": str(tmp_path), **ports, **environ}, None)
 
@@ -54,7 +54,7 @@ def test_all_free_ports_are_taken_without_a_word(tmp_path: Path) -> None:
 def test_a_port_in_use_is_replaced_and_said(tmp_path: Path) -> None:
     lines: list[str] = []
     with socket.socket() as other:
-        other.bind((HOST, next_free_port(44_600)))
+        other.bind((HOST, next_free_port(24_600)))
         other.listen()
         port = other.getsockname()[1]
         wanted = settings(tmp_path, EVERTURN_PORT=str(port))
@@ -68,7 +68,7 @@ def test_a_port_in_use_is_replaced_and_said(tmp_path: Path) -> None:
 
 
 def test_the_same_wanted_port_twice_gives_two_ports(tmp_path: Path) -> None:
-    port = str(next_free_port(44_800))
+    port = str(next_free_port(24_800))
     wanted = settings(tmp_path, EVERTURN_PORT=port, EVERTURN_TEMPORAL_PORT=port)
     plan = make_plan(wanted, False, "default", lambda _: None)
     assert plan.playground_port != plan.temporal_port
