@@ -3,10 +3,12 @@
 For: what a member writes while they are being answered may be a follow-up or a stop in words
 (behaviour 2.3, 2.4) although it addresses nobody, so it must reach the channel's workflow; and what
 a persona says belongs to the member whose message began it. In: the requests of turns that this
-process carries out, seen on their way to the activities. Out: an `ActiveTurn`, from memory.
+process carries out, seen on their way to the activities, and what came of them. Out: an
+`ActiveTurn`, from memory.
 What always holds: a turn is active from its first request until its typing has ended or its last
 message is out, or until nothing was heard of it for LONGEST; one that was begun in another process
-is known without its owner, who may then be anybody.
+is known without its owner, who may then be anybody. A message is the turn's that sent it, however
+late it arrives, and whoever is being answered by then.
 """
 
 from __future__ import annotations
@@ -17,13 +19,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+import discord
 from temporalio.worker import (
     ActivityInboundInterceptor,
     ExecuteActivityInput,
     Interceptor,
 )
 
-from workflows.contracts.delivery import EndTyping, SendRequest
+from workflows.contracts.base import turn_workflow_id
+from workflows.contracts.delivery import EndTyping, SendRequest, SendResult, spoken_in
 from workflows.contracts.history import HistoryRequest
 
 LONGEST = 15 * 60.0
@@ -31,6 +35,7 @@ LONGEST = 15 * 60.0
 ENDED_COUNTS = 60.0
 """Seconds for which what the turn said may still arrive."""
 CHANNELS_KEPT = 10_000
+MESSAGES_KEPT = 10_000
 
 
 @dataclass(frozen=True)
@@ -50,6 +55,8 @@ class ActiveTurns:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._turns: OrderedDict[str, ActiveTurn] = OrderedDict()
+        self._sent: OrderedDict[str, ActiveTurn] = OrderedDict()
+        """By the ids of messages."""
 
     def active(self, channel_id: str) -> ActiveTurn | None:
         """The turn that runs in the channel."""
@@ -65,6 +72,26 @@ class ActiveTurns:
         if turn is None or not turn.ended:
             return self.active(channel_id)
         return turn if self._clock() - turn.heard_at < ENDED_COUNTS else None
+
+    def sender(self, message: discord.Message) -> ActiveTurn | None:
+        """The turn that sent a message of ours: by the id that Discord gave it, or, before that is
+        known here and where another process sent it, by its nonce, which Discord repeats in the
+        event. A webhook's has none. None: nothing tells."""
+        known = self._sent.get(str(message.id))
+        spoken = spoken_in(message.nonce) if known is None else None
+        if spoken is None:
+            return known
+        channel_id = str(message.channel.id)
+        turn_id = turn_workflow_id(channel_id, *spoken)
+        latest = self._turns.get(channel_id)
+        if latest is not None and latest.turn_id == turn_id:
+            return latest
+        return ActiveTurn(turn_id, spoken.persona_id)
+
+    def said_by(self, message: discord.Message) -> int | None:
+        """The persona for which a message of the bot's account was sent, if that is known."""
+        turn = self.sender(message)
+        return turn.persona_id if turn is not None else None
 
     def is_answered(self, channel_id: str, user_id: str) -> bool:
         """Whether a turn answers this member in the channel."""
@@ -83,8 +110,10 @@ class ActiveTurns:
             case _:
                 return
 
-    def carried_out(self, request: object) -> None:
-        """It has been: its turn may have said its last."""
+    def carried_out(self, request: object, result: object = None) -> None:
+        """It has been: its turn may have said something, and its last."""
+        if isinstance(request, SendRequest) and isinstance(result, SendResult):
+            self._remember(request, result)
         if isinstance(request, EndTyping) or (isinstance(request, SendRequest) and request.last):
             self.end(request.channel_id, request.turn_id)
 
@@ -93,6 +122,15 @@ class ActiveTurns:
         turn = self._turns.get(channel_id)
         if turn is not None and turn.turn_id == turn_id and not turn.ended:
             self._turns[channel_id] = replace(turn, ended=True, heard_at=self._clock())
+
+    def _remember(self, request: SendRequest, result: SendResult) -> None:
+        turn = self._turns.get(request.channel_id)
+        if turn is None or turn.turn_id != request.turn_id:
+            turn = ActiveTurn(request.turn_id, request.persona_id)
+        for sent in result.sent:
+            self._sent[sent.message_id] = turn
+        while len(self._sent) > MESSAGES_KEPT:
+            self._sent.popitem(last=False)
 
     def _note(self, channel_id: str, turn_id: str, persona_id: int, owner_id: str = "") -> None:
         known = self._turns.get(channel_id)
@@ -125,5 +163,5 @@ class _Watching(ActivityInboundInterceptor):
             self._turns.heard(argument)
         result = await super().execute_activity(input)
         for argument in input.args:
-            self._turns.carried_out(argument)
+            self._turns.carried_out(argument, result)
         return result

@@ -48,6 +48,7 @@ def intents() -> discord.Intents:
     chosen = discord.Intents.none()
     chosen.guilds = True
     chosen.emojis_and_stickers = True  # rare, and what tools offer of the server stays true
+    chosen.webhooks = True  # rare as well: a moderator moves a persona's
     chosen.guild_messages = True
     chosen.dm_messages = True
     chosen.message_content = True
@@ -74,6 +75,12 @@ class SessionWatcher(Protocol):
     def all_described(self, client: discord.Client, /) -> None: ...
 
 
+class WebhookWatcher(Protocol):
+    """`bot.webhooks.ManagedWebhooks`."""
+
+    def changed(self, guild_id: str | None, /) -> None: ...
+
+
 class EverturnClient(discord.Client):
     def __init__(self) -> None:
         super().__init__(
@@ -93,6 +100,8 @@ class EverturnClient(discord.Client):
         """Set at the first READY, and never cleared: a session that is lost is resumed."""
         self.sessions: SessionWatcher | None = None
         """Told of each session that was not resumed."""
+        self.webhooks: WebhookWatcher | None = None
+        """Told when webhooks of a server have changed, or may have: between sessions."""
         self._intake: MessageTaker | None = None
 
     def take_messages(self, intake: MessageTaker | None) -> None:
@@ -111,6 +120,8 @@ class EverturnClient(discord.Client):
         # discord.py's `connect` event is Discord's READY; its own `ready` waits two seconds more
         # for every server to be described, which nothing here depends on.
         self.gateway_ready.set()
+        if self.webhooks is not None:
+            self.webhooks.changed(None)
         if self.sessions is not None:
             self.sessions.session_began(self)
 
@@ -125,6 +136,10 @@ class EverturnClient(discord.Client):
     async def on_message(self, message: discord.Message) -> None:
         if self._intake is not None:
             self._intake.take(self, message)
+
+    async def on_webhooks_update(self, channel: discord.abc.GuildChannel) -> None:
+        if self.webhooks is not None:
+            self.webhooks.changed(str(channel.guild.id))
 
     async def on_error(self, event_method: str, /, *args: Any, **kwargs: Any) -> None:
         log.exception("an event could not be handled", event_name=event_method)
@@ -164,7 +179,7 @@ class Intake:
         )
         incoming: ChatIncoming | None = None
         if allowed and admission.disposition is Disposition.RUN:
-            begun = self._begun(facts, me) if admission.is_persona_job else None
+            begun = self._begun(facts, message, me) if admission.is_persona_job else None
             incoming = incoming_of(
                 message, facts, admission, application_id=application_id, me=me, begun=begun
             )
@@ -199,14 +214,14 @@ class Intake:
         self, message: discord.Message, me: discord.abc.User, server: Server
     ) -> MessageFacts:
         channel_id = str(message.channel.id)
-        turn = self._turns.latest(channel_id) if message.author.id == me.id else None
+        turn = self._heard(message) if message.author.id == me.id else None
         return facts_of(
             message,
             me,
             self._webhooks,
             recently_refused=self._refusals.refused(channel_id),
             suppressed=self._chains.is_suppressed(channel_id),
-            speaking=turn.persona_id if turn is not None else None,
+            speaking=(turn.persona_id or None) if turn is not None else None,
             allowed_roles=server.allowed_roles,
         )
 
@@ -223,18 +238,22 @@ class Intake:
             self._chains.consume(facts.channel_id)
         if not admission.is_persona_job:
             return admission
-        turn = self._turn_of(facts)
+        turn = self._turn_of(facts, message)
         called = self._chains.newly_called(turn, admission.persona_ids)
         if not called:
             return Admission(Disposition.IGNORE, Reason.PERSONA_CALLED_ALREADY)
         return replace(admission, persona_ids=called)
 
-    def _begun(self, facts: MessageFacts, me: discord.abc.User) -> Begun:
-        return self._chains.begun(facts.channel_id, self._turn_of(facts), me)
+    def _begun(self, facts: MessageFacts, message: discord.Message, me: discord.abc.User) -> Begun:
+        return self._chains.begun(facts.channel_id, self._turn_of(facts, message), me)
 
-    def _turn_of(self, facts: MessageFacts) -> ActiveTurn | None:
+    def _heard(self, message: discord.Message) -> ActiveTurn | None:
+        """The turn that sent a message of ours; where nothing tells, the channel's latest."""
+        return self._turns.sender(message) or self._turns.latest(str(message.channel.id))
+
+    def _turn_of(self, facts: MessageFacts, message: discord.Message) -> ActiveTurn | None:
         """The turn whose words a persona's message is."""
-        turn = self._turns.latest(facts.channel_id)
+        turn = self._heard(message)
         return turn if turn is not None and turn.persona_id == facts.persona_id else None
 
 

@@ -63,7 +63,7 @@ def facts_of(
     allowed_roles: Sequence[int] = (),
 ) -> MessageFacts:
     """`suppressed`: what personas say in the channel starts nothing just now. `speaking`: the
-    persona that is being heard there, for what the bot's account says without a name before it.
+    persona for which the bot's account says it, if that is known.
     `allowed_roles`: of whom personas answer in the server; empty: of everybody."""
     channel = message.channel
     kind = channel_kind(message)
@@ -294,7 +294,7 @@ def _reply_target(
         return ReplyTarget.PERSONA, _said(target, webhooks).persona_id
     if target.author.id == me.id:
         said = _said(target, webhooks)
-        if said.words != target.content:  # under the name of another persona
+        if said.is_alter:
             return ReplyTarget.PERSONA, said.persona_id
         return ReplyTarget.US, None
     return (ReplyTarget.OTHER_BOT if target.author.bot else ReplyTarget.SOMEBODY), None

@@ -24,6 +24,7 @@ from temporalio.client import Client
 from bot.active_turns import ActiveTurns, WatchedTurns
 from bot.client import EverturnClient, Intake
 from bot.commands.config import add_config
+from bot.commands.cooldown import CommandCooldowns
 from bot.commands.kill import add_kill
 from bot.commands.persona import add_persona
 from bot.commands.refresh import add_refresh
@@ -42,6 +43,7 @@ from bot.missed import MissedMessages
 from bot.port.client_port import ClientPort
 from bot.progress import Progress
 from bot.refusals import RefusalMemory
+from bot.reminders import ReminderRights
 from bot.reporting import ReportingActivities
 from bot.serving import DiscordQueue
 from bot.typing_sessions import TypingSessions
@@ -122,6 +124,7 @@ async def _assemble(
     turns = ActiveTurns()
     dispatcher = Dispatcher(temporal)
     typing = TypingSessions(lambda channel_id: client.http.send_typing(int(channel_id)))
+    client.tree.cooldowns = CommandCooldowns(config.command_cooldown_scale)
     add_kill(client, temporal, typing)
     add_stop_button(client, temporal, typing)
     add_config(client, storage.configs, personas)
@@ -131,7 +134,8 @@ async def _assemble(
     )
     add_respond(client, responder, personas)
     add_refresh(client, storage.marks, storage.short_term)
-    webhooks = ManagedWebhooks(client, personas.known)
+    webhooks = ManagedWebhooks(client, personas.known, said_by=turns.said_by)
+    client.webhooks = webhooks
     port = ClientPort(client, dispatcher, refusals, webhooks)
     queue = DiscordQueue(
         temporal,
@@ -142,6 +146,7 @@ async def _assemble(
             DeleteActivities(client, webhooks).delete_messages,
             HiddenNoticeActivities(client).post_hidden_notices,
             ReportingActivities(port, storage).report_back,
+            ReminderRights(port, storage).check_reminder,
             *tool_activities(port),
             typing.end_typing,
         ],

@@ -2,12 +2,14 @@
 
 For: a message of a webhook has no nonce, can be changed only through that webhook, and arrives over
 the gateway like a stranger's; here stands which webhooks are ours and who speaks through them.
-In: channel and webhook ids, messages. Out: `ManagedWebhook`, or None where there can be none;
-whether a webhook is ours; the persona behind a message. Changes: makes a channel's webhook when it
-has none of ours. What always holds:
+In: channel and webhook ids, messages, word of changes. Out: `ManagedWebhook`, or None where there
+can be none; whether a webhook is ours; the persona behind a message. Changes: makes a channel's
+webhook when it has none of ours. What always holds:
 
 - a channel's webhook is found by our application's id, so that every process and every restart of
   the bot finds the same one, and a webhook that was made although the answer got lost is found too;
+- of several that were made at once the oldest one is used, and whoever made another takes it away;
+- where a webhook stands is believed until one of its server's changes: a moderator may move it;
 - a webhook is known as ours before its first message can arrive; one that another process made is
   recognised by the application's id in its message;
 - where Discord refuses one, that is said once in the log and not asked again for ten minutes;
@@ -20,16 +22,24 @@ import asyncio
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
+from weakref import WeakValueDictionary
 
 import discord
 import structlog
 
 from bot.delivery.once import OneAttempt
 from bot.delivery.usernames import username_of
-from bot.discord_faults import MISSING_ACCESS, MISSING_PERMISSIONS, describe, is_transient
-from bot.speakers import Personas, Speakers, named
+from bot.discord_faults import (
+    MISSING_ACCESS,
+    MISSING_PERMISSIONS,
+    NETWORK_FAULTS,
+    describe,
+    is_transient,
+)
+from bot.speakers import Personas, SaidBy, Speakers, named, nobody_known
 from runtime.logs import register_secret
 
 log = structlog.get_logger(__name__)
@@ -82,10 +92,13 @@ class ManagedWebhooks:
         client: discord.Client,
         personas: Personas,
         clock: Callable[[], float] = time.monotonic,
+        said_by: SaidBy = nobody_known,
     ) -> None:
+        """`said_by`: the persona of a message that the bot's account sent, where that is known."""
         self._client = client
         self._personas = personas
         self._clock = clock
+        self._said_by = said_by
         self.once = OneAttempt(client)
         self._by_channel: OrderedDict[str, ManagedWebhook] = OrderedDict()
         self._by_id: OrderedDict[str, ManagedWebhook] = OrderedDict()
@@ -93,7 +106,9 @@ class ManagedWebhooks:
         self._places: OrderedDict[str, _Place | None] = OrderedDict()
         """Of channels that are in no cache: archived threads, direct messages."""
         self._refused_until: OrderedDict[str, float] = OrderedDict()
-        self._locks: dict[str, asyncio.Lock] = {}
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._changes = 0
+        """How often `changed` was called: what was asked before is not remembered after it."""
 
     async def close(self) -> None:
         await self.once.close()
@@ -126,7 +141,9 @@ class ManagedWebhooks:
 
     def speakers(self, guild_id: str | None) -> Speakers:
         """For the messages of one channel, from the oldest to the newest."""
-        return Speakers(list(self._personas(guild_id)), self.recognise, self._client.user)
+        return Speakers(
+            list(self._personas(guild_id)), self.recognise, self._client.user, self._said_by
+        )
 
     # the webhook of a channel
 
@@ -136,36 +153,50 @@ class ManagedWebhooks:
         place = await self._place(str(channel_id))
         if place is None or not self._may_be(place.channel_id):
             return None
+        # Kept by those who hold it or wait for it.
         lock = self._locks.setdefault(place.channel_id, asyncio.Lock())
-        try:
-            async with lock:
-                found = self._by_channel.get(place.channel_id)
-                if found is None:
-                    found = await self._find_or_make(place.channel_id)
-        finally:
-            if not lock.locked():
-                self._locks.pop(place.channel_id, None)
+        async with lock:
+            found = self._by_channel.get(place.channel_id)
+            if found is None:
+                found = await self._find_or_make(place.channel_id)
         return None if found is None else replace(found, thread_id=place.thread_id)
 
     async def by_id(self, webhook_id: str, channel_id: str | int) -> ManagedWebhook | None:
-        """A webhook that has spoken in a channel, to change what it said. None: it is gone, or not
-        ours. Raises what discord.py raises while Discord does not answer."""
+        """A webhook that has spoken in a channel, to change what it said. None: it is gone, not
+        ours, or stands in another channel by now, where it reaches nothing that it said here.
+        Raises what discord.py raises while Discord does not answer."""
         found = self._by_id.get(webhook_id)
         if found is None:
+            asked_at = self._changes
             try:
                 body = await self._client.http.get_webhook(int(webhook_id))
             except discord.HTTPException as error:
                 if is_transient(error):
                     raise
                 return None
-            found = self._taken(body)
+            found = self._ours_of(body)
             if found is None:
                 return None
+            self._know(found, asked_at)
         place = await self._place(str(channel_id))
-        return replace(found, thread_id=place.thread_id if place is not None else None)
+        if place is None:
+            return replace(found, thread_id=None)
+        if place.channel_id != found.channel_id:
+            return None
+        return replace(found, thread_id=place.thread_id)
+
+    def changed(self, guild_id: str | None) -> None:
+        """A webhook of this server was made, moved or deleted; None: one of any server may have
+        been. All of the server's are looked for anew: of a move Discord does not promise to name
+        both channels."""
+        self._changes += 1
+        for memory in (self._by_channel, self._by_id):
+            for key, webhook in list(memory.items()):
+                if guild_id is None or webhook.guild_id in (None, guild_id):
+                    del memory[key]
 
     def forget(self, webhook: ManagedWebhook) -> None:
-        """Discord does not know it any more. What it has said stays ours."""
+        """Discord does not know it any more, or not where it was. What it has said stays ours."""
         self._by_id.pop(webhook.id, None)
         known = self._by_channel.get(webhook.channel_id)
         if known is not None and known.id == webhook.id:
@@ -175,12 +206,15 @@ class ManagedWebhooks:
         if self._refused_until.get(channel_id, 0.0) > self._clock():
             return None
         try:
-            listed = await self._client.http.channel_webhooks(int(channel_id))
-            ours = [found for body in listed if (found := self._ours_of(body)) is not None]
-            if ours:
-                found = min(ours, key=lambda webhook: int(webhook.id))
-            else:
-                found = await self._make(channel_id)
+            asked_at = self._changes
+            found = await self._oldest(channel_id)
+            if found is None:
+                made = await self._make(channel_id)
+                # Another process may have made one meanwhile.
+                asked_at = self._changes
+                found = await self._oldest(channel_id) or made
+                if made is not None and found is not None and found.id != made.id:
+                    await self._take_away(made)
         except discord.HTTPException as error:
             if is_transient(error):
                 raise
@@ -188,9 +222,16 @@ class ManagedWebhooks:
             return None
         if found is None:
             return None
-        self._know(found)
-        _keep(self._by_channel, channel_id, found)
+        self._know(found, asked_at)
+        if asked_at == self._changes:
+            _keep(self._by_channel, channel_id, found)
         return found
+
+    async def _oldest(self, channel_id: str) -> ManagedWebhook | None:
+        """Of ours in the channel, by whatever name: the one that every process uses."""
+        listed = await self._client.http.channel_webhooks(int(channel_id))
+        ours = [found for body in listed if (found := self._ours_of(body)) is not None]
+        return min(ours, key=lambda webhook: int(webhook.id), default=None)
 
     async def _make(self, channel_id: str) -> ManagedWebhook | None:
         name = username_of(self._client.user.name if self._client.user else "")
@@ -201,7 +242,16 @@ class ManagedWebhooks:
             body={"name": name},
             as_bot=True,
         )
-        return _webhook(made)
+        found = _webhook(made)
+        if found is not None:
+            self._know(found, self._changes)
+        return found
+
+    async def _take_away(self, surplus: ManagedWebhook) -> None:
+        """Best effort: one that stays takes a place, and is not used."""
+        self.forget(surplus)
+        with suppress(discord.HTTPException, *NETWORK_FAULTS):
+            await self.once.request("DELETE", surplus.path, bucket=f"change/{surplus.id}")
 
     def _ours_of(self, body: Mapping[str, Any]) -> ManagedWebhook | None:
         """The webhook, if our application owns it."""
@@ -209,16 +259,12 @@ class ManagedWebhooks:
             return None
         return _webhook(body)
 
-    def _taken(self, body: Mapping[str, Any]) -> ManagedWebhook | None:
-        found = self._ours_of(body)
-        if found is not None:
-            self._know(found)
-        return found
-
-    def _know(self, webhook: ManagedWebhook) -> None:
+    def _know(self, webhook: ManagedWebhook, asked_at: int) -> None:
+        """`asked_at`: `_changes` before Discord was asked for it."""
         register_secret(webhook.token)
         _keep(self._ours, webhook.id, None)
-        _keep(self._by_id, webhook.id, webhook)
+        if asked_at == self._changes:
+            _keep(self._by_id, webhook.id, webhook)
 
     def _refuse(self, channel_id: str, error: discord.HTTPException) -> None:
         _keep(self._refused_until, channel_id, self._clock() + REFUSED_FOR)

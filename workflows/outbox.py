@@ -276,7 +276,10 @@ class Outbox:
             return
         self._ledger = [row for row in self._ledger if row.origin != WORKING]
         message = self._turn.invocation
-        button = stop_button_id(message.channel_id, message.message_id, self._turn.persona_id)
+        turn = self._turn
+        button = stop_button_id(
+            message.channel_id, message.message_id, turn.persona_id, turn.generation
+        )
         request = DeleteRequest(
             turn_id=self._turn_id,
             channel_id=message.channel_id,

@@ -55,7 +55,12 @@ def add_stop_button(client: EverturnClient, temporal: Client, typing: TypingSess
         ) -> StopButton:
             assert isinstance(item, discord.ui.Button)
             channel_id = match["channel"]
-            turn_id = turn_workflow_id(channel_id, match["trigger"], int(match["persona"]))
+            turn_id = turn_workflow_id(
+                channel_id,
+                match["trigger"],
+                int(match["persona"]),
+                int(match["generation"] or 0),
+            )
             return cls(item, channel_id, turn_id)
 
         async def callback(self, interaction: discord.Interaction[Any]) -> None:

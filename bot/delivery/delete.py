@@ -1,8 +1,8 @@
 """Delete messages: take away what a failed attempt had shown.
 
 In: `DeleteRequest`. Out: how many went. Idempotent: a message that is gone already is no fault.
-What a webhook said goes through that webhook (D61); where it is gone, by the bot's right to delete
-what others wrote, if it has that, and else it stays.
+What a webhook said goes through that webhook (D61); where it is gone, or moved away, by the bot's
+right to delete what others wrote, if it has that, and else it stays.
 A message whose id nobody knows is found by its Stop button, whose id is like no other.
 Where Discord refuses, deletion stops, is logged, and the turn goes on.
 """
@@ -68,14 +68,15 @@ class DeleteActivities:
         return DeleteResult(deleted=deleted)
 
     async def _by_webhook(self, webhook_id: str, channel_id: str, message_id: str) -> bool:
-        """False when the webhook is gone. Raises what discord.py raises."""
+        """False when the webhook is gone, or finds no such message, which may still stand there: it
+        knows those of the channel where it stands. Raises what discord.py raises."""
         webhook = await self._webhooks.by_id(webhook_id, channel_id)
         if webhook is None:
             return False
         try:
             await delete_by_webhook(self._webhooks.once, webhook, message_id)
         except discord.HTTPException as error:
-            if error.code not in GONE:
+            if error.code not in GONE | {UNKNOWN_MESSAGE}:
                 raise
             self._webhooks.forget(webhook)
             return False

@@ -98,7 +98,9 @@ def _parts(request: SendRequest, outgoing: Outgoing) -> list[Part]:
 
 
 def _button(request: SendRequest) -> str:
-    return stop_button_id(request.channel_id, request.trigger_message_id, request.persona_id)
+    return stop_button_id(
+        request.channel_id, request.trigger_message_id, request.persona_id, request.generation
+    )
 
 
 def _snowflake(given: str | None) -> str | None:

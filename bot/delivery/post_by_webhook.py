@@ -7,7 +7,9 @@ Discord answers before it has stored anything, and a failure stays unseen.
 | Discord answers | Outcome |
 |---|---|
 | the message | `Posted` |
+| the message, in another channel | `Astray`: the webhook was moved there |
 | 10015, 50027 | `Gone`: this webhook, or its token, is no more (D61) |
+| 10003 to what goes into a thread | `Gone`: from the thread's channel, or the thread is |
 | 50035 about the avatar | sent again without it |
 | 50035 about the name | `Unnameable`: Discord lets nobody speak under it |
 | 200000, 240000, 50006, 50035 and other 400s about the text | `Blocked`: another one may pass |
@@ -32,6 +34,7 @@ from bot.discord_faults import (
     NETWORK_FAULTS,
     TRANSIENT_CODES,
     TRANSIENT_STATUSES,
+    UNKNOWN_CHANNEL,
     describe,
     is_about_content,
     try_again,
@@ -52,7 +55,15 @@ class UnclearError(Exception):
 
 @dataclass(frozen=True)
 class Gone:
-    """Discord does not know the webhook any more; nothing was made."""
+    """Discord does not know the webhook any more, or not here; nothing was made."""
+
+
+@dataclass(frozen=True)
+class Astray:
+    """The message stands in a channel that it was not for."""
+
+    channel_id: str
+    message_id: str
 
 
 @dataclass(frozen=True)
@@ -62,7 +73,7 @@ class Unnameable:
     description: str
 
 
-WebhookOutcome: TypeAlias = Posted | Gone | Unnameable | Blocked | Refused
+WebhookOutcome: TypeAlias = Posted | Astray | Gone | Unnameable | Blocked | Refused
 
 
 async def post_by_webhook(
@@ -81,9 +92,11 @@ async def post_by_webhook(
     if voice.avatar_url and len(voice.avatar_url) <= LONGEST_ADDRESS:
         body["avatar_url"] = voice.avatar_url
     try:
-        return Posted(await _execute(once, webhook, body), webhook.id)
+        return await _execute(once, webhook, body)
     except discord.HTTPException as error:
         if error.code in GONE:
+            return Gone()
+        if error.code == UNKNOWN_CHANNEL and webhook.thread_id is not None:
             return Gone()
         if error.code == INVALID_FORM and "avatar_url" in body and "avatar_url" in error.text:
             plain = voice.model_copy(update={"avatar_url": None})
@@ -127,7 +140,9 @@ def allowed(mentions: discord.AllowedMentions | None) -> dict[str, Any]:
     return rule
 
 
-async def _execute(once: OneAttempt, webhook: ManagedWebhook, body: dict[str, Any]) -> str:
+async def _execute(
+    once: OneAttempt, webhook: ManagedWebhook, body: dict[str, Any]
+) -> Posted | Astray:
     made = await once.request(
         "POST",
         webhook.path,
@@ -136,9 +151,12 @@ async def _execute(once: OneAttempt, webhook: ManagedWebhook, body: dict[str, An
         params={"wait": "true", **webhook.place},
     )
     try:
-        return str(int(made["id"]))
+        message_id, channel_id = str(int(made["id"])), str(int(made["channel_id"]))
     except (KeyError, TypeError, ValueError):
         raise UnclearError("Discord answered without the message") from None
+    if channel_id != (webhook.thread_id or webhook.channel_id):
+        return Astray(channel_id, message_id)
+    return Posted(message_id, webhook.id)
 
 
 def _judge(error: discord.HTTPException) -> WebhookOutcome:

@@ -147,13 +147,9 @@ class SendActivities:
         elif not request.last:
             # Types on where an earlier process of this bot began it.
             self._typing.begin(request.turn_id, request.channel_id)
-        mouth = delivery.mouth
         speaks = any(not part.is_notice for part in missing)
-        if speaks:
-            mouth = await self._speaking.mouth_of(mouth.voice, mouth.channel, mouth.turn_id)
-            delivery.mouth = mouth
         # Without nonces any attempt but the first may repeat what the one before it has said.
-        repeats = speaks and mouth.is_alter and activity.info().attempt > 1
+        repeats = speaks and delivery.mouth.is_alter and activity.info().attempt > 1
         if request.reconcile or repeats:
             missing = await self._without_delivered(delivery, missing)
         for position, part in enumerate(missing):

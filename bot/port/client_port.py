@@ -18,7 +18,7 @@ from temporalio.service import RPCError
 from bot.delivery.parts import Part, limit_of
 from bot.delivery.post import Blocked, Posted, Refused
 from bot.delivery.post_by_webhook import UnclearError, delete_by_webhook, edit_by_webhook
-from bot.delivery.speaking import Speaking
+from bot.delivery.speaking import Mouth, Speaking
 from bot.discord_faults import CANNOT_EDIT_OTHERS, MISSING_PERMISSIONS, UNKNOWN_MESSAGE, describe
 from bot.dispatch import Dispatcher
 from bot.history import as_history, stored
@@ -183,13 +183,20 @@ class ClientPort:
         if not 1 <= len(title) <= THREAD_NAME:
             raise DiscordRefused(f"The name of a thread has 1 to {THREAD_NAME} characters.")
         first = _spoken(first_message)
-        # Asked of Discord as it is: the cache may not know the channel.
+        body = {
+            "name": title,
+            "auto_archive_duration": ARCHIVE_AFTER,
+            "type": ChannelType.public_thread.value,
+        }
+        # A thread has no nonce: asked for twice, there may be two of it. Asked of Discord as it is:
+        # the cache may not know the channel.
         with refusing():
-            thread = await self._client.http.start_thread_without_message(
-                snowflake(channel_id),
-                name=title,
-                auto_archive_duration=ARCHIVE_AFTER,
-                type=ChannelType.public_thread.value,
+            thread = await self._webhooks.once.request(
+                "POST",
+                f"/channels/{snowflake(channel_id)}/threads",
+                bucket=f"thread/{channel_id}",
+                body=body,
+                as_bot=True,
             )
         facts = ChannelFacts(
             id=str(thread["id"]), name=thread["name"], is_thread=True, parent_id=channel_id
@@ -284,7 +291,7 @@ class ClientPort:
         sent: list[str] = []
         try:
             # Each call of a tool speaks for itself, so its nonce stands for the turn.
-            mouth = await self._speaking.mouth_of(voice, channel, nonce)
+            mouth = Mouth(voice, channel, nonce)
             for index, piece in enumerate(texts):
                 name = nonce[:NONCE_PREFIX] + base36(index, 2)
                 part = Part(0, index, OutgoingKind.TEXT, piece, name)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput
 
 from bot.active_turns import ENDED_COUNTS, LONGEST, ActiveTurns, WatchedTurns
-from workflows.contracts.delivery import EndTyping, SendRequest
+from workflows.contracts.delivery import EndTyping, SendRequest, message_nonce, spoken_in
 from workflows.contracts.history import HistoryRequest
 
 
@@ -104,6 +106,29 @@ def test_whose_words_may_still_arrive() -> None:
     assert (latest.owner_id, latest.persona_id) == ("u1", 2)
     clock.now = ENDED_COUNTS + 1
     assert turns.latest("c") is None
+
+
+@given(
+    trigger=st.integers(0, 36**13 - 1),
+    persona=st.integers(0, 36**4 - 1),
+    generation=st.integers(0, 35),
+    ordinal=st.integers(0, 36**3 - 1),
+    part=st.integers(0, 36**2 - 1),
+)
+def test_a_nonce_tells_its_turn(
+    trigger: int, persona: int, generation: int, ordinal: int, part: int
+) -> None:
+    """What `message_nonce` puts in comes out again."""
+    nonce = message_nonce(str(trigger), persona, generation, ordinal, part)
+    assert spoken_in(nonce) == (str(trigger), persona, generation)
+
+
+@pytest.mark.parametrize(
+    "nonce",
+    [None, 17, "", "e" * 23, "e" * 25, "h" + "0" * 23, "e" + "_" * 23, "e" + "0" * 22 + "é"],
+)
+def test_a_nonce_of_another_make_tells_nothing(nonce: object) -> None:
+    assert spoken_in(nonce) is None
 
 
 class Carrying(ActivityInboundInterceptor):

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from typing import Any, cast
 
+import discord
 import pytest
 
 from bot.active_turns import ActiveTurns
@@ -32,7 +33,14 @@ from tests.bot.loopback import (
 )
 from tests.bot.servers import Persona, Source, directory_of
 from tests.bot.waiting import until
-from workflows.contracts.delivery import EndTyping
+from workflows.contracts.base import turn_workflow_id
+from workflows.contracts.delivery import (
+    EndTyping,
+    SendRequest,
+    SendResult,
+    SentMessage,
+    message_nonce,
+)
 from workflows.contracts.history import HistoryRequest
 from workflows.contracts.invocation import Addressed, ChatIncoming
 
@@ -65,8 +73,8 @@ class Bot:
         }
         self.directory = directory_of(self.source)
         dispatcher = cast(Dispatcher, self.submitted)
-        webhooks = ManagedWebhooks(client, self.directory.known)
-        self.intake = Intake(self.directory, self.refusals, dispatcher, webhooks, self.turns)
+        self.webhooks = ManagedWebhooks(client, self.directory.known, said_by=self.turns.said_by)
+        self.intake = Intake(self.directory, self.refusals, dispatcher, self.webhooks, self.turns)
         client.take_messages(self.intake)
         client._connection._add_guild_from_data(guild())  # type: ignore[arg-type]
 
@@ -89,6 +97,18 @@ class Bot:
         author = user(HOOK_ID, bot=True) | {"username": name}
         ours = {"webhook_id": HOOK_ID, "application_id": APPLICATION_ID, "author": author}
         self.hear(message_id, content, **ours)
+
+    def sent(self, turn: str, persona_id: int, *message_ids: str) -> None:
+        """Discord has given the turn's messages their ids."""
+        request = SendRequest(
+            turn_id=turn,
+            channel_id=CHANNEL_ID,
+            trigger_message_id="1",
+            persona_id=persona_id,
+            outgoing=[],
+        )
+        sent = [SentMessage(ordinal=0, message_id=message_id) for message_id in message_ids]
+        self.turns.carried_out(request, SendResult(sent=sent))
 
     def answering(self, turn: str, owner: str, persona_id: int) -> None:
         self.turns.heard(
@@ -231,6 +251,113 @@ async def test_a_persona_that_names_another_calls_it_for_who_began(bot: Bot) -> 
     assert (job.author_persona_id, job.persona_ids, job.author_id) == (1, [3], MEMBER_ID)
 
 
+TRIGGER = "1000000000000000001"
+FIRST = turn_workflow_id(CHANNEL_ID, TRIGGER, 1)
+NONCE = message_nonce(TRIGGER, 1, 0, 0, 0)
+
+
+@pytest.mark.parametrize("known_by", ["nonce", "id", "both"])
+async def test_what_arrives_late_is_still_who_said_it(bot: Bot, known_by: str) -> None:
+    """D58: the main persona's last words come when the next persona is being heard already. A
+    persona never triggers itself, and never on behalf of another's answer."""
+    bot.answering(FIRST, MEMBER_ID, 1)
+    if known_by != "nonce":
+        bot.sent(FIRST, 1, "2")
+    bot.answering("t2", OTHER_ID, 2)
+    bot.hear("1", "nova?")  # whoever began it is known by name
+    nonce = {} if known_by == "id" else {"nonce": NONCE}
+    bot.hear("2", "Nova says: ask Bob.", author=ME, **nonce)
+    _, job = await bot.heard("1", "2")
+    assert (job.author_persona_id, job.persona_ids) == (1, [2])
+    owner = BOT_ID if known_by == "nonce" else MEMBER_ID
+    assert job.author_id == owner
+
+
+async def test_what_the_running_turn_says_is_known_before_discord_has_answered(bot: Bot) -> None:
+    bot.answering(FIRST, MEMBER_ID, 1)
+    bot.hear("2", "Bob?", author=ME, nonce=NONCE)
+    (job,) = await bot.heard("2")
+    assert (job.author_persona_id, job.author_id) == (1, MEMBER_ID)
+
+
+async def test_after_a_restart_the_nonce_tells_who_spoke(bot: Bot) -> None:
+    """Another process of the bot, or this one before: Luna spoke by the bot's account."""
+    bot.hear("2", "Bob? And Luna?", author=ME, nonce=message_nonce(TRIGGER, 3, 1, 4, 1))
+    (job,) = await bot.heard("2")
+    assert (job.author_persona_id, job.persona_ids, job.author_id) == (3, [2], BOT_ID)
+
+
+async def test_a_late_message_takes_no_call_from_the_next_answer(bot: Bot) -> None:
+    """The same persona answers twice in a row, through its webhook."""
+    bot.answering("t1", MEMBER_ID, 2)
+    bot.sent("t1", 2, "2")
+    bot.answering("t2", OTHER_ID, 2)
+    bot.persona_says("2", "Bob", "Nova?")
+    bot.persona_says("3", "Bob", "Nova!")
+    late, next_one = await bot.heard("2", "3")
+    assert (late.author_id, next_one.author_id) == (MEMBER_ID, OTHER_ID)
+
+
+async def test_a_nonce_is_believed_of_nobody_else(bot: Bot) -> None:
+    """A member's client sends whatever it likes."""
+    bot.hear("1", "nova?", nonce=NONCE)
+    bot.hear("2", "nova?", nonce=NONCE, author=user("42", bot=True))
+    (found,) = await bot.heard("1")
+    assert (found.author_persona_id, found.is_persona_job) == (None, False)
+
+
+async def test_a_reply_to_the_account_is_a_reply_to_who_spoke_by_it(bot: Bot) -> None:
+    """Where there is no webhook only the first message of an answer bears the persona's name."""
+    bot.sent("t1", 3, "2")
+    target = message("2", "and another thing", author=ME)
+    reference = {"message_id": "2", "channel_id": CHANNEL_ID, "guild_id": GUILD_ID}
+    reply = {"type": 19, "message_reference": reference, "referenced_message": target}
+    bot.hear("3", "really?", **reply)
+    (found,) = await bot.heard("3")
+    assert (found.reply_persona_id, found.persona_ids) == (3, [3])
+
+
+async def test_a_reader_of_the_channel_knows_who_spoke_by_the_account(bot: Bot) -> None:
+    """Luna without her name before it, and Nova right after her; of what nobody sent from here the
+    name tells."""
+    bot.sent("t1", 3, "1", "2")
+    bot.sent("t2", 1, "3")
+    said = ["**Luna:** one", "two", "**Luna:** is not me", "four", "**Luna:** five", "six"]
+    channel: Any = bot.client.get_channel(int(CHANNEL_ID))
+    speakers = bot.webhooks.speakers(GUILD_ID)
+    found = [
+        speakers.of(
+            discord.Message(
+                state=bot.client._connection,
+                channel=channel,
+                data=cast(Any, message(str(number), content, author=ME)),
+            )
+        )
+        for number, content in enumerate(said, 1)
+    ]
+    assert [each.persona_id for each in found] == [3, 3, 1, 1, 3, 3]
+    words = [each.words for each in found]
+    assert words == ["one", "two", "**Luna:** is not me", "four", "five", "six"]
+
+
+async def test_word_of_webhooks_reaches_who_remembers_them(
+    bot: Bot, discord_api: LoopbackDiscord
+) -> None:
+    """D61: a change, and a new session, before which none was told."""
+    told: list[str | None] = []
+
+    class Watcher:
+        def changed(self, guild_id: str | None) -> None:
+            told.append(guild_id)
+
+    bot.client.webhooks = Watcher()
+    data: Any = {"guild_id": GUILD_ID, "channel_id": CHANNEL_ID}
+    bot.client._connection.parse_webhooks_update(data)
+    await until(lambda: told == [GUILD_ID])
+    await bot.client.on_connect()
+    assert told == [GUILD_ID, None]
+
+
 async def test_words_without_a_known_beginning_are_the_bots_own(bot: Bot) -> None:
     bot.persona_says("1", "Bob", "Nova?")
     (job,) = await bot.heard("1")
@@ -370,7 +497,8 @@ def test_what_it_asks_of_the_gateway() -> None:
     """D56, and no events that nothing here reads."""
     client = EverturnClient()
     wanted = {name for name, on in client.intents if on}
-    assert wanted == {"guilds", "guild_messages", "dm_messages", "message_content", "expressions"}
+    events = {"guilds", "guild_messages", "dm_messages", "expressions", "webhooks"}
+    assert wanted == {*events, "message_content"}
     mentions = client.allowed_mentions
     assert mentions is not None
     assert mentions.to_dict() == {"parse": ["users"], "replied_user": True}

@@ -109,6 +109,11 @@ async def stage(tmp_path: Path) -> AsyncIterator[Stage]:
             await each.webhooks.close()
 
 
+def looked_for(stage: Stage) -> int:
+    lists = [line for line in stage.at.requests() if line.startswith("GET /channels")]
+    return sum(line.endswith("/webhooks") for line in lists)
+
+
 def executed(stage: Stage) -> int:
     return sum(line.startswith(POST) for line in stage.at.requests())
 
@@ -224,11 +229,11 @@ async def test_a_webhook_that_is_gone_is_looked_for_once(
 ) -> None:
     """D61."""
     await stage.send("one")
+    looked_before = looked_for(stage)
     await stage.fault(POST, "status", status=status, code=code)
     await stage.send("two")
     assert await stage.contents() == ["one", "two"]
-    lists = [line for line in stage.at.requests() if line.startswith("GET /channels")]
-    assert len([line for line in lists if line.endswith("/webhooks")]) == 2
+    assert looked_for(stage) == looked_before + 1
     await stage.fault(POST, "status", status=status, code=code, times=2)
     await stage.send("three")
     assert await stage.contents() == ["one", "two", "**Luna:** three"]
@@ -250,6 +255,120 @@ async def test_a_face_that_discord_refuses_is_left_out(stage: Stage) -> None:
     await stage.send("one")
     (message,) = await stage.said()
     assert (message["author"]["username"], message["author"]["avatar"]) == ("Luna", None)
+
+
+# a moderator moves it
+
+
+def move(stage: Stage, channel: str = "random") -> None:
+    """The only webhook goes to another channel."""
+    world = stage.at.playground.services.world
+    (hook,) = world.webhooks.values()
+    hook.channel_id = stage.at.record(channel).id
+    world.save_webhook(hook)
+
+
+async def in_both(stage: Stage) -> tuple[list[str], list[str]]:
+    random = [each["content"] for each in await stage.said("random")]
+    return await stage.contents(), random
+
+
+async def test_a_webhook_that_was_moved_speaks_here_no_more(stage: Stage) -> None:
+    """D61: known before anything is said in the wrong place, though Discord told of the new channel
+    alone."""
+    stage.at.client.webhooks = stage.webhooks
+    await stage.send("one")
+    await until(lambda: stage.webhooks._changes == 1)  # by ourselves: it was made
+    first = await stage.send("two")
+    looked_before = looked_for(stage)
+    await stage.send("three")
+    assert looked_for(stage) == looked_before, "it is remembered"
+    move(stage)
+    await until(lambda: stage.webhooks._changes == 2)
+    second = await stage.send("four")
+    assert await in_both(stage) == (["one", "two", "three", "four"], [])
+    assert first.sent[0].webhook_id != second.sent[0].webhook_id
+    assert executed(stage) == 4
+
+
+@pytest.mark.parametrize("where", ["general", "side talk"])
+async def test_nobody_told_of_the_move_and_it_is_said_where_it_belongs(
+    stage: Stage, where: str
+) -> None:
+    """What landed elsewhere is taken away; into a thread of the old channel nothing can land."""
+    there = {"channel_id": stage.at.channel(where)}
+    await stage.send("one", **there)
+    move(stage)
+    result = await stage.send("two", "three", **there)
+    said = await stage.said(where)
+    assert [each["content"] for each in said] == ["one", "two", "three"]
+    assert (await in_both(stage))[1] == []
+    assert [sent.message_id for sent in result.sent] == [each["id"] for each in said[1:]]
+    assert executed(stage) == 4
+
+
+@pytest.mark.parametrize("times", [1, 2])
+async def test_what_landed_elsewhere_goes_by_whatever_way_there_is(
+    stage: Stage, times: int
+) -> None:
+    stage.at.forbid("random", stage.at.bot_id, allow=("MANAGE_MESSAGES",))
+    await stage.send("one")
+    move(stage)
+    await stage.fault("DELETE /webhooks/", "drop", times=times)
+    await stage.send("two")
+    assert await in_both(stage) == (["one", "two"], [])
+
+
+async def test_where_it_cannot_be_taken_away_it_is_said_all_the_same(
+    stage: Stage, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Never lost; and the operator is told which message stands where it should not."""
+    await stage.send("one")
+    token = next(iter(stage.at.playground.services.world.webhooks.values())).token
+    move(stage)
+    await stage.fault("DELETE ", "drop", times=9)
+    await stage.send("two")
+    assert await in_both(stage) == (["one", "two"], ["two"])
+    told = capsys.readouterr().out
+    assert "could not be taken away" in told
+    assert (await stage.said("random"))[0]["id"] in told
+    assert token not in told
+
+
+async def test_after_a_lost_answer_nobody_trusts_where_it_stood(stage: Stage) -> None:
+    """The next attempt looks for the webhook anew, so that it does not go astray again."""
+    await stage.send("one")
+    move(stage)
+    await stage.fault(POST, "drop")
+    with pytest.raises(ApplicationError, match="Discord is not available"):
+        await stage.send("two")
+    stage.env.info = replace(stage.env.info, attempt=2)
+    await stage.send("two")
+    assert await in_both(stage) == (["one", "two"], [])
+    assert not any(line.startswith("DELETE") for line in stage.at.requests())
+
+
+async def test_what_a_moved_webhook_has_said_here_is_not_taken_for_gone(stage: Stage) -> None:
+    """D61: it knows the messages of the channel where it stands, and no others."""
+    sent = await stage.send("one")
+    move(stage)
+    assert (await stage.delete(sent)).deleted == 0  # the bot has no right to it either
+    assert await stage.contents() == ["one"]
+    stage.at.forbid("general", stage.at.bot_id, allow=("MANAGE_MESSAGES",))
+    assert (await stage.delete(sent)).deleted == 1
+    assert await stage.contents() == []
+
+
+async def test_a_thread_that_is_gone_refuses_the_turn(stage: Stage) -> None:
+    there = {"channel_id": stage.at.channel("side talk")}
+    await stage.send("one", **there)
+    stage.at.playground.services.world.delete_channel(stage.at.record("side talk"))
+    before = executed(stage)
+    result = await stage.send("two", "three", **there)
+    assert result.refusal is not None
+    assert result.refusal.code == 10003
+    assert executed(stage) - before <= 2
+    assert await stage.contents() == []
 
 
 # exactly once

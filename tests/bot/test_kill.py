@@ -78,12 +78,16 @@ NOT_FOUND = RPCError("not found", RPCStatusCode.NOT_FOUND, b"")
 UNAVAILABLE = RPCError("connection refused", RPCStatusCode.UNAVAILABLE, b"")
 
 
+COMMAND_ID = "1100000000000000001"
+ASKED = KillRequest(user_id=MEMBER_ID, user_name="Mina", command_id=COMMAND_ID)
+
+
 def command(channel_id: str = CHANNEL_ID, permissions: int = SEND) -> Json:
     """INTERACTION_CREATE of a member's `/kill`."""
     in_guild = channel_id != DM_ID
     kind = {CHANNEL_ID: 0, THREAD_ID: 11, DM_ID: 1}[channel_id]
     body: Json = {
-        "id": "1100000000000000001",
+        "id": COMMAND_ID,
         "application_id": APPLICATION_ID,
         "type": 2,
         "token": "interaction-token",
@@ -154,9 +158,7 @@ async def test_the_caller_and_nobody_else_is_told(
     bot = Bot(client, discord_api, channel)
     bot.interact()
     assert await bot.answered() == text
-    assert channel.asked == [
-        (f"channel/{CHANNEL_ID}", KILL_UPDATE, KillRequest(user_id=MEMBER_ID, user_name="Mina"))
-    ]
+    assert channel.asked == [(f"channel/{CHANNEL_ID}", KILL_UPDATE, ASKED)]
     deferred = discord_api.requests[0].body
     assert (deferred["type"], deferred["data"]["flags"]) == (5, 64)
 
@@ -193,8 +195,7 @@ async def test_a_stop_that_nobody_answers_is_left_with_the_server(
     bot = Bot(client, discord_api, channel)
     bot.interact()
     assert await bot.answered() == text
-    request = KillRequest(user_id=MEMBER_ID, user_name="Mina")
-    assert channel.left == [(f"channel/{CHANNEL_ID}", KILL_SIGNAL, request)]
+    assert channel.left == [(f"channel/{CHANNEL_ID}", KILL_SIGNAL, ASKED)]
 
 
 async def test_a_worker_that_is_away_is_not_waited_for_long(

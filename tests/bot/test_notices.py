@@ -170,6 +170,15 @@ async def test_a_working_notice_has_a_button_that_knows_its_turn(
     await sender.typing.close()
 
 
+async def test_a_retried_turns_button_knows_which_try_it_is_of(
+    discord_api: LoopbackDiscord, sender: Sender
+) -> None:
+    await sender.send(outgoing=[working()], generation=2, last=False)
+    (button,) = buttons(discord_api.sent()[0])
+    assert button["custom_id"] == stop_button_id(CHANNEL_ID, TRIGGER_ID, 3, 2)
+    await sender.typing.close()
+
+
 async def test_the_button_is_there_without_embeds_too(
     discord_api: LoopbackDiscord, sender: Sender
 ) -> None:

@@ -279,6 +279,15 @@ async def test_a_thread_begins_with_its_first_message(at: Table) -> None:
     assert "permission" in await refusal(at.port.create_thread(at.channel(), "no", "x", NONCE))
 
 
+async def test_a_thread_whose_answer_is_lost_is_not_made_twice(at: Table) -> None:
+    """A thread has no nonce: it is asked for once, and the model hears that it may exist."""
+    await at.control("POST", "/faults", match="POST .*/threads$", action="store_then_502")
+    asked = at.port.create_thread(at.channel(), "Rain songs", "la la", NONCE)
+    assert "not certain" in await refusal(asked)
+    active = await at.client.http.get_active_threads(int(at.guild))
+    assert [thread["name"] for thread in active["threads"]].count("Rain songs") == 1
+
+
 async def file_at(at: Table, data: bytes, name: str = "notes.txt") -> tuple[str, str]:
     """A member's message with a file: its id and the file's."""
     file = {"filename": name, "content_type": "text/plain", "data": base64.b64encode(data).decode()}

@@ -28,6 +28,7 @@ from tests.bot.interactions import (
 from tests.bot.loopback import CHANNEL_ID, DM_ID, THREAD_ID, TRIGGER_ID, LoopbackDiscord, guild
 from tests.bot.test_kill import Told
 from tests.bot.waiting import until
+from workflows.contracts.base import turn_workflow_id
 from workflows.contracts.delivery import stop_button_id
 
 
@@ -174,7 +175,10 @@ async def test_a_button_of_another_channel_stops_nothing(
 @pytest.mark.parametrize(
     "custom_id",
     [
-        f"everturn:stop:{CHANNEL_ID}:{TRIGGER_ID}:3:4",
+        f"everturn:stop:{CHANNEL_ID}:{TRIGGER_ID}:3:0",
+        f"everturn:stop:{CHANNEL_ID}:{TRIGGER_ID}:3:",
+        f"everturn:stop:{CHANNEL_ID}:{TRIGGER_ID}:3:4:5",
+        f"everturn:stop:{CHANNEL_ID}:{TRIGGER_ID}:3:100",
         f"everturn:stop:{CHANNEL_ID}:{TRIGGER_ID}:",
         f"everturn:stop:{CHANNEL_ID}/../x:{TRIGGER_ID}:3",
         f"everturn:stop:{'9' * 21}:{TRIGGER_ID}:3",
@@ -216,9 +220,21 @@ async def test_who_may_speak_may_press(
     assert bool(turn.cancelled) is allowed
 
 
+@pytest.mark.parametrize("generation", [1, 2, 35])
+async def test_a_retried_turn_is_stopped_as_well(
+    client: EverturnClient, discord_api: LoopbackDiscord, generation: int
+) -> None:
+    """C068: an empty answer is asked for again by a turn of its own."""
+    turn = Turn()
+    Bot(client, turn).press(stop_button_id(CHANNEL_ID, TRIGGER_ID, 3, generation))
+    assert (await answered(discord_api))["content"] == stop_button.STOPPING
+    assert turn.cancelled == [turn_workflow_id(CHANNEL_ID, TRIGGER_ID, 3, generation)]
+
+
 def test_the_id_fits_into_a_component() -> None:
-    """Discord: at most 100 characters."""
-    assert len(stop_button_id("9" * 20, "9" * 20, 9_999_999)) <= 100
+    """Discord: at most 100 characters; and the first turn's is what it has always been."""
+    assert len(stop_button_id("9" * 20, "9" * 20, 9_999_999, 35)) <= 100
+    assert stop_button_id("1", "2", 3, 0) == "everturn:stop:1:2:3"
 
 
 async def test_what_the_persona_was_just_saying_calls_no_other_one(

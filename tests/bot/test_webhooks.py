@@ -19,6 +19,7 @@ from bot.webhooks import REFUSED_FOR, ManagedWebhook, ManagedWebhooks
 from runtime.logs import redact
 from tests.bot.ports import Table, table
 from tests.bot.voices import ALL, FAN, LUNA, webhooks_of
+from tests.bot.waiting import until
 
 names = st.one_of(
     st.text(max_size=120),
@@ -114,6 +115,68 @@ async def test_another_process_finds_the_same_one(at: Table) -> None:
     assert second is not None
     assert second.id == first.id
     assert len(hooks(at)) == 1
+
+
+async def test_processes_that_make_one_at_once_come_to_use_the_same(at: Table) -> None:
+    """D59: the channel has room for 15."""
+    processes = [webhooks_of(at.client) for _ in range(3)]
+    # All have looked before the first one makes any.
+    await at.control(
+        "POST", "/faults", match="POST .*/webhooks$", action="delay", delay=0.2, times=3
+    )
+    answers = await asyncio.gather(*(each.for_channel(at.channel()) for each in processes))
+    assert at.requests().count(f"POST /channels/{at.channel()}/webhooks") == 3
+    (hook,) = hooks(at)
+    assert {answer and answer.id for answer in answers} == {str(hook.id)}
+    for each in processes:
+        await each.close()
+
+
+async def test_a_moderator_may_name_it_as_they_like(at: Table) -> None:
+    first = await found(at)
+    (hook,) = hooks(at)
+    hook.name = "not yours"
+    at.playground.services.world.save_webhook(hook)
+    later = webhooks_of(at.client)
+    second = await later.for_channel(at.channel())
+    await later.close()
+    assert second is not None
+    assert second.id == first.id
+
+
+async def test_one_that_was_moved_is_of_no_use_for_what_it_said_before(at: Table) -> None:
+    """D61: to change a message it has to stand where the message does."""
+    webhook = await found(at)
+    assert await at.webhooks.by_id(webhook.id, at.channel()) == webhook
+    in_thread = await at.webhooks.by_id(webhook.id, at.channel("side talk"))
+    assert in_thread is not None
+    assert in_thread.thread_id == at.channel("side talk")
+    (hook,) = hooks(at)
+    hook.channel_id = at.record("random").id
+    at.playground.services.world.save_webhook(hook)
+    at.webhooks.changed(at.guild)
+    assert await at.webhooks.by_id(webhook.id, at.channel()) is None
+    assert await at.webhooks.by_id(webhook.id, at.channel("side talk")) is None
+    assert await at.webhooks.by_id(webhook.id, at.channel("random")) is not None
+
+
+async def test_a_change_meanwhile_is_not_overlooked(at: Table) -> None:
+    """What Discord answered before it told of a change is not remembered after it."""
+    await found(at)
+    at.webhooks.changed(None)
+    listing = rf"GET /channels/{at.channel()}/webhooks"
+    await at.control("POST", "/faults", match=listing, action="delay", delay=0.2)
+    looking = asyncio.create_task(found(at))
+    (fault,) = at.playground.services.faults.queue
+    await until(lambda: fault.hits)
+    at.webhooks.changed(at.guild)
+    await looking
+    before = at.requests().count(listing)
+    await found(at)
+    assert at.requests().count(listing) == before + 1
+    at.webhooks.changed("1234")  # another server's
+    await found(at)
+    assert at.requests().count(listing) == before + 1
 
 
 async def test_a_thread_uses_its_channels(at: Table) -> None:

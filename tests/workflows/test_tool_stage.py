@@ -14,6 +14,7 @@ from temporalio.testing import WorkflowEnvironment
 from tests.support.growth import around, iterations
 from tests.workflows.conftest import Channel, open_channel, until
 from tests.workflows.fakes import ModelCall, script_of, tool_success
+from workflows.contracts.base import turn_workflow_id
 from workflows.contracts.context import (
     ContextRef,
     Exposure,
@@ -745,6 +746,37 @@ async def test_a_warning_that_nobody_acknowledged_is_looked_for(channel: Channel
     (request,) = channel.discord.deletions
     assert request.message_ids == []
     assert request.stop_button_id == stop_button_id(channel.id, message.message_id, 1)
+
+
+async def test_the_warning_of_a_retried_turn_is_looked_for_by_its_own_button(
+    channel: Channel,
+) -> None:
+    """C089, C063: each try of an empty answer is a turn of its own, with a button of its own."""
+    channel.worker.limits = TurnLimits(warn_at_iteration=1)
+    channel.worker.plan = lambda request, plan: plan.model_copy(update={"empty_retries": 1})
+    sending = asyncio.Event()
+
+    async def dies(request: SendRequest) -> None:
+        if request.generation == 1:
+            sending.set()
+            while True:
+                activity.heartbeat()
+                await asyncio.sleep(0.05)
+
+    async def script(call: ModelCall) -> ModelResult:
+        if call.request.turn_id == turn_workflow_id(channel.id, message.message_id, 1):
+            return call.result(status=StreamStatus.EMPTY_RESPONSE)
+        return await call.until_cancelled()
+
+    channel.discord.on_send = dies
+    channel.worker.script = script
+    message = await channel.post()
+    await sending.wait()
+    await channel.kill()
+    await channel.finished(2)
+    await until(lambda: any(each.stop_button_id for each in channel.discord.deletions))
+    looked_for = [each.stop_button_id for each in channel.discord.deletions if each.stop_button_id]
+    assert looked_for == [stop_button_id(channel.id, message.message_id, 1, 1)]
 
 
 async def test_a_quiet_turn_is_not_warned(channel: Channel) -> None:

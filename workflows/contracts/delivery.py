@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
+from typing import NamedTuple
 
 from workflows.contracts.base import ActivityStub, Contract
 from workflows.contracts.identity import Voice
@@ -159,14 +161,20 @@ message id is in the `Boomerang`."""
 _STOP_ID = "everturn:stop"
 
 
-def stop_button_id(channel_id: str, trigger_message_id: str, persona_id: int) -> str:
+def stop_button_id(
+    channel_id: str, trigger_message_id: str, persona_id: int, generation: int = 0
+) -> str:
     """The custom id of a turn's Stop button: all that the button needs to know, so that it works
-    in a process that never saw it sent. At most 100 characters, as Discord demands."""
-    return f"{_STOP_ID}:{channel_id}:{trigger_message_id}:{persona_id}"
+    in a process that never saw it sent. At most 100 characters, as Discord demands. `generation`:
+    as in `turn_workflow_id`."""
+    base = f"{_STOP_ID}:{channel_id}:{trigger_message_id}:{persona_id}"
+    return f"{base}:{generation}" if generation else base
 
 
 STOP_BUTTON_PATTERN = (
-    _STOP_ID + r":(?P<channel>[0-9]{1,20}):(?P<trigger>[0-9]{1,20}):(?P<persona>[0-9]{1,7})"
+    _STOP_ID
+    + r":(?P<channel>[0-9]{1,20}):(?P<trigger>[0-9]{1,20}):(?P<persona>[0-9]{1,7})"
+    + r"(?::(?P<generation>[1-9][0-9]?))?"
 )
 
 
@@ -202,3 +210,23 @@ def message_nonce(
         + base36(ordinal, 3)
         + base36(part, 2)
     )
+
+
+class SpokenIn(NamedTuple):
+    """The turn that a message was sent in, as its nonce tells it."""
+
+    trigger_message_id: str
+    persona_id: int
+    generation: int
+
+
+_NONCE = re.compile("e([0-9a-z]{13})([0-9a-z]{4})([0-9a-z])[0-9a-z]{5}")
+
+
+def spoken_in(nonce: object) -> SpokenIn | None:
+    """What `message_nonce` made the nonce of; None for one of another make."""
+    found = _NONCE.fullmatch(nonce) if isinstance(nonce, str) else None
+    if found is None:
+        return None
+    trigger, persona, generation = (int(digits, 36) for digits in found.groups())
+    return SpokenIn(str(trigger), persona, generation)
