@@ -56,8 +56,8 @@ class EffectsActivities:
         # what brought a synthetic turn about was nobody's utterance, and its id tells no time
         is_synthetic = request.origin is not Origin.MESSAGE
         if not is_synthetic and request.user_text.strip():
-            entries.append(_entry(request.user_name, request.user_text, False, now))
-        entries.append(_entry(request.persona_name, response, True, now))
+            entries.append(_entry(request, request.user_name, request.user_text, False, now))
+        entries.append(_entry(request, request.persona_name, response, True, now))
         await self._storage.short_term.capture(
             turn_id=request.turn_id,
             server_key=server_key(request.guild_id, request.user_id),
@@ -91,8 +91,12 @@ def _response(request: FinishRequest) -> str:
     return "\n\n".join(part for part in (request.reply_text.strip(), scene) if part)
 
 
-def _entry(author: str, text: str, is_persona: bool, at: datetime) -> StmEntry:
-    return StmEntry(author=author, text=text.strip(), is_persona=is_persona, at=at)
+def _entry(
+    request: FinishRequest, author: str, text: str, is_persona: bool, at: datetime
+) -> StmEntry:
+    return StmEntry(
+        author=author, text=text.strip(), is_persona=is_persona, user_id=request.user_id, at=at
+    )
 
 
 async def _attempt(

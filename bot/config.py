@@ -17,3 +17,5 @@ class BotConfig:
     base_words: tuple[str, ...] = ()
     """Call the main persona of a server that has set none (`BASE_TRIGGER_WORDS`); empty: its
     name."""
+    command_cooldown_scale: float = 1.0
+    """Of how long members wait between commands (`COMMAND_COOLDOWN_SCALE`); 0: not at all."""

@@ -237,6 +237,7 @@ class ServerDirectory:
 
 
 def _triggers(persona: StoredPersona) -> PersonaTriggers:
+    """A persona's name calls it, whatever other words do."""
     words = tuple(dict.fromkeys([persona.name, *persona.triggers]))
     return PersonaTriggers(persona.id, persona.is_main, words, persona.name)
 

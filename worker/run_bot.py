@@ -30,19 +30,30 @@ log = structlog.get_logger(__name__)
 def bot_config(settings: Settings) -> BotConfig:
     """Token and API address: as set, else the playground of an `everturn up` that runs.
 
+    Where it is not Discord itself, which is the playground, nobody waits between commands unless
+    the operator has set a scale: one tries them there by hand.
+
     Raises SettingsError when there is neither.
     """
-    words = settings.base_trigger_words
-    if settings.discord_token is not None:
-        return BotConfig(settings.discord_token, settings.discord_api, settings.log_level, words)
-    running = read_running(settings.home)
-    api = settings.discord_api or (running.discord_api if running else None)
-    if api is None:
+    token, api = settings.discord_token, settings.discord_api
+    if token is None and api is None:
+        running = read_running(settings.home)
+        api = running.discord_api if running else None
+    if token is None and api is None:
         raise SettingsError(
             "DISCORD_TOKEN is not set: take it from https://discord.com/developers/applications"
             " (your application, Bot), or run `everturn up` for the playground"
         )
-    return BotConfig(SecretStr("playground"), api, settings.log_level, words)
+    scale = settings.command_cooldown_scale
+    if api is not None and "command_cooldown_scale" not in settings.model_fields_set:
+        scale = 0
+    return BotConfig(
+        token or SecretStr("playground"),
+        api,
+        settings.log_level,
+        settings.base_trigger_words,
+        scale,
+    )
 
 
 async def serve_discord(settings: Settings, stop: asyncio.Event) -> int:

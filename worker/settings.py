@@ -259,7 +259,7 @@ class Settings(BaseSettings):
     command_cooldown_scale: float = _setting(
         "COMMAND_COOLDOWN_SCALE",
         1.0,
-        "Stretches the cooldowns of commands; 0: there are none.",
+        "Stretches the cooldowns of commands; 0: there are none, as in the playground unless set.",
         ge=0,
         le=1_000,
         allow_inf_nan=False,

@@ -426,7 +426,7 @@ class ChannelWorkflow:
         message, reason = self._untold
         directly, self._untold_directly = self._untold_directly, False
         self._untold = None
-        if not message.surface_errors:
+        if not message.surface_errors or message.tries_again:
             return
         request = SendRequest(
             turn_id=workflow.info().workflow_id,

@@ -2,7 +2,8 @@
 
 In: the id of its row; `changed` signals when the row was edited or removed, `outcome` signals of
 the channels that were asked to answer. Out: for each occurrence a message to its channel, tried a
-few times, or at last a plain notice. It ends when the row is gone; a cancel removes the row.
+few times, or at last a plain notice. One whose maker may not write there any more is not said: they
+are told, directly and once. It ends when the row is gone; a cancel removes the row.
 What always holds: an occurrence counts from the time it was due, never from its delivery; an
 attempt that has not been heard of is asked for again under its own message id, so that it is not
 answered twice; nothing is said of a row that has changed meanwhile; arithmetic with calendars is
@@ -30,6 +31,7 @@ with workflow.unsafe.imports_passed_through():
     )
     from workflows.contracts.reminders import (
         ADVANCE_REMINDER,
+        CHECK_REMINDER,
         DELIVER_REMINDER,
         LOAD_REMINDER,
         REMINDER_CHANGED_SIGNAL,
@@ -37,6 +39,7 @@ with workflow.unsafe.imports_passed_through():
         ReminderDelivery,
         ReminderInput,
         ReminderKey,
+        ReminderStanding,
         ReminderState,
     )
     from workflows.contracts.tools import NoticeColour
@@ -50,6 +53,12 @@ DATABASE_POLICY = Policy(
 )
 """Tried until the database is back. As plain activities, for an attempt of theirs costs the
 history nothing, and a reminder is in no hurry."""
+
+CHECK_POLICY = Policy(
+    start_to_close=timedelta(seconds=30),
+    retry=RetryPolicy(initial_interval=timedelta(seconds=1), maximum_attempts=6),
+)
+"""It waits for a bot as long as it takes; one that is there has these attempts."""
 
 DONE = (InvocationEnd.ANSWERED, InvocationEnd.STOPPED)
 
@@ -69,6 +78,7 @@ class ReminderWorkflow:
         self._attempt = 0
         """Of the occurrence that was delivered last. It may come back, where an edit is taken
         back, and an attempt that was heard of has used up its message id."""
+        self._is_held_back = reminder.is_held_back
 
     @workflow.run
     async def run(self, reminder: ReminderInput) -> None:
@@ -94,7 +104,9 @@ class ReminderWorkflow:
             if 0 < reminder.continue_after <= occurrences or (
                 workflow.info().is_continue_as_new_suggested()
             ):
-                workflow.continue_as_new(reminder)
+                workflow.continue_as_new(
+                    reminder.model_copy(update={"is_held_back": self._is_held_back})
+                )
 
     @workflow.signal(name=REMINDER_CHANGED_SIGNAL)
     def changed(self) -> None:
@@ -123,6 +135,10 @@ class ReminderWorkflow:
         delivery = ReminderDelivery()
         for number in range(1, max(1, state.deliveries) + 1):
             workflow.set_current_details(f"Due. Delivery {number} of {state.deliveries}.")
+            standing = await self._standing(state, due)
+            if not standing.allowed:
+                return await self._hold_back(state, standing, due)
+            self._is_held_back = False
             _go_on()
             delivery = await start(
                 DELIVER_REMINDER,
@@ -145,6 +161,55 @@ class ReminderWorkflow:
             return False
         await self._say_plainly(delivery, due)
         return True
+
+    async def _standing(self, state: ReminderState, due: datetime) -> ReminderStanding:
+        """Whether it may be said. Where Discord does not say, the delivery is what fails: the bot
+        cannot speak either in a place that it does not see."""
+        if not state.application_id:
+            return ReminderStanding()
+        _go_on()
+        try:
+            return await start(
+                CHECK_REMINDER,
+                ReminderKey(reminder_id=self._id, due=due),
+                summary="may its maker write there?",
+                task_queue=discord_queue(state.application_id),
+                policy=CHECK_POLICY,
+            )
+        except ActivityError as error:
+            if is_cancelled_exception(error):
+                raise
+            workflow.logger.warning("reminder %d is not checked: %s", self._id, error.cause)
+            return ReminderStanding()
+
+    async def _hold_back(
+        self, state: ReminderState, standing: ReminderStanding, due: datetime
+    ) -> bool:
+        """Nothing is said in the channel; its maker is told once, in person. As `_deliver`: True
+        passes the occurrence over."""
+        _go_on()
+        if standing.is_over:
+            left = await start(
+                REMOVE_REMINDER,
+                ReminderKey(reminder_id=self._id, due=due),
+                summary="its maker may not have it said any more",
+                policy=DATABASE_POLICY,
+            )
+            if left.due is not None:
+                return False  # edited meanwhile
+        waits = standing.recurs and not standing.is_over
+        if not self._is_held_back:
+            self._is_held_back = waits
+            fate = "It is said again once you may." if waits else "It is deleted."
+            told = f"Not said in <#{standing.channel_id}>: {standing.why} {fate}"
+            await self._say(
+                _notice("Reminder", standing.purpose, due, told),
+                application_id=state.application_id,
+                channel_id=standing.channel_id,
+                due=due,
+                direct_to=standing.user_id,
+            )
+        return not standing.is_over
 
     async def _end_of(self, message_id: str) -> InvocationEnd | None:
         """How an attempt came out; None when nobody has said within SILENCE."""
@@ -224,37 +289,60 @@ class ReminderWorkflow:
         _go_on()
         workflow.logger.error("reminder %d could not be delivered by its persona", self._id)
         what = "Reminder" if delivery.recipient_id else "Task"
+        await self._say(
+            _notice(what, delivery.purpose, due, mention=delivery.recipient_id),
+            application_id=delivery.application_id,
+            channel_id=delivery.channel_id,
+            due=due,
+        )
+
+    async def _say(
+        self,
+        notice: Outgoing,
+        *,
+        application_id: str,
+        channel_id: str,
+        due: datetime,
+        direct_to: str | None = None,
+    ) -> None:
         request = SendRequest(
             turn_id=workflow.info().workflow_id,
-            channel_id=delivery.channel_id,
+            channel_id=channel_id,
             trigger_message_id=synthetic_message_id(
                 "reminder notice", str(self._id), due.isoformat()
             ),
             persona_id=0,
-            outgoing=[
-                Outgoing(
-                    ordinal=0,
-                    kind=OutgoingKind.NOTICE,
-                    title=what,
-                    # Discord shows the time to everybody in their own zone.
-                    text=f"{delivery.purpose[:MAX_QUOTE]}\n\nDue <t:{int(due.timestamp())}:f>.",
-                    colour=NoticeColour.AMBER,
-                    mention_user_id=delivery.recipient_id,
-                )
-            ],
+            outgoing=[notice],
+            direct_to=direct_to,
             last=True,
         )
+        _go_on()
         try:
             await start(
                 SEND_SEGMENTS,
                 request,
                 summary="a plain notice",
-                task_queue=discord_queue(delivery.application_id),
+                task_queue=discord_queue(application_id),
             )
         except ActivityError as error:
             if is_cancelled_exception(error):
                 raise
             workflow.logger.error("reminder %d is lost: %s", self._id, error.cause)
+
+
+def _notice(
+    what: str, purpose: str, due: datetime, more: str = "", mention: str | None = None
+) -> Outgoing:
+    # Discord shows the time to everybody in their own zone.
+    told = f"{purpose[:MAX_QUOTE]}\n\nDue <t:{int(due.timestamp())}:f>."
+    return Outgoing(
+        ordinal=0,
+        kind=OutgoingKind.NOTICE,
+        title=what,
+        text=f"{told} {more}".strip(),
+        colour=NoticeColour.AMBER,
+        mention_user_id=mention,
+    )
 
 
 def _go_on() -> None:

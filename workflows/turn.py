@@ -129,7 +129,9 @@ class TurnWorkflow:
             end = self._fault(bug)
         if end.status is StreamStatus.COMPLETED:
             self._add_sticker()
-        if end.notice and self._turn.invocation.surface_errors:
+        invocation = self._turn.invocation
+        quiet = invocation.tries_again and end.status is not StreamStatus.COMPLETED
+        if end.notice and invocation.surface_errors and not quiet:
             self._outbox.notice(end.notice)
         self._progress.delivering()
         self._outbox.seal()

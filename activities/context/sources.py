@@ -6,7 +6,7 @@ cannot be read is left out, is logged, and never fails the turn (behaviour 6.1).
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TypeVar
@@ -79,18 +79,14 @@ async def read_sources(storage: Storage, request: ContextRequest, now: datetime)
         here: StmRecord | None = None
         elsewhere: list[StmRecord] = []
         if user.privacy is not Privacy.FULL and invocation.author_id:
+            # both must want it: the server to show what was said elsewhere, and the user to take
+            # it along
+            other_servers = (
+                server.memory.short_term.other_servers and user.short_term_from_other_servers
+            )
             here, elsewhere = await _extra(
                 "short-term memory",
-                storage.short_term.load(
-                    server_key=key,
-                    user_id=invocation.author_id,
-                    persona_id=persona_id,
-                    channel_id=invocation.channel_id,
-                    # both must want it: the server to show what was said elsewhere, and the user
-                    # to take it along
-                    other_servers=server.memory.short_term.other_servers
-                    and user.short_term_from_other_servers,
-                ),
+                _short_term(storage, request, key, people, users, other_servers),
                 (None, []),
             )
         return Sources(
@@ -135,10 +131,47 @@ def _remembered(people: Sequence[str], users: Mapping[str, UserConfig]) -> list[
     ]
 
 
+async def _short_term(
+    storage: Storage,
+    request: ContextRequest,
+    key: str,
+    people: Sequence[str],
+    users: Mapping[str, UserConfig],
+    other_servers: bool,
+) -> tuple[StmRecord | None, list[StmRecord]]:
+    """Without the turns of members whom no persona reads: one may have ended while its member
+    chose so. `users`: what those of `people` have set."""
+    here, elsewhere = await storage.short_term.load(
+        server_key=key,
+        user_id=request.invocation.author_id,
+        persona_id=request.persona_id,
+        channel_id=request.invocation.channel_id,
+        other_servers=other_servers,
+    )
+    records = [*([here] if here else []), *elsewhere]
+    held = {entry.user_id for record in records for entry in record.entries}
+    if others := held.difference(people, [""]):
+        users = {**users, **await storage.configs.users(others)}
+    unread = _unread(users)
+    return here and _without(here, unread), [_without(record, unread) for record in elsewhere]
+
+
+def _without(record: StmRecord, unread: Collection[str]) -> StmRecord:
+    entries = [entry for entry in record.entries if entry.user_id not in unread]
+    if len(entries) == len(record.entries):
+        return record
+    newest_at = entries[-1].at if entries else None
+    return record.model_copy(update={"entries": entries, "newest_at": newest_at})
+
+
+def _unread(users: Mapping[str, UserConfig]) -> set[str]:
+    return {user_id for user_id, config in users.items() if config.privacy is Privacy.FULL}
+
+
 def _readable(
     history: ChannelHistory, users: Mapping[str, UserConfig], trigger_id: str
 ) -> ChannelHistory:
-    unread = {user_id for user_id, config in users.items() if config.privacy is Privacy.FULL}
+    unread = _unread(users)
     if not unread:
         return history
     return history.model_copy(

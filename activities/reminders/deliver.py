@@ -127,14 +127,17 @@ class ReminderActivities:
 
     @activity.defn(name=REMOVE_REMINDER.name)
     async def remove_reminder(self, key: ReminderKey) -> ReminderState:
-        await self._storage.reminders.remove(key.reminder_id)
-        return self._state(None)
+        await self._storage.reminders.remove(key.reminder_id, only_if_due_at=key.due)
+        if key.due is None:
+            return self._state(None)
+        return self._state(await self._storage.reminders.get(key.reminder_id))
 
     def _state(self, reminder: Reminder | None) -> ReminderState:
         return ReminderState(
             due=None if reminder is None else reminder.due_at,
             deliveries=self._settings.deliveries,
             retry_delay_seconds=self._settings.delay_seconds,
+            application_id=_asked_of(reminder),
         )
 
     async def _signal(self, incoming: ChatIncoming) -> None:
@@ -160,6 +163,11 @@ class ReminderActivities:
         )
 
 
+def _asked_of(reminder: Reminder | None) -> str:
+    """Whose bot knows what its maker may do there."""
+    return reminder.application_id if reminder is not None and reminder.guild_id else ""
+
+
 def invocation(reminder: Reminder, attempt: int) -> ChatIncoming:
     """What the channel is asked to answer. The author is whoever asked for the reminder, so that
     in a direct message the settings are that person's, never the bot's (C003); no task is made
@@ -180,6 +188,7 @@ def invocation(reminder: Reminder, attempt: int) -> ChatIncoming:
         persona_ids=[reminder.persona_id],
         selected_persona_id=reminder.persona_id,
         surface_errors=True,
+        tries_again=True,
         origin=Origin.REMINDER,
         disabled_tools=[CREATE_TASK],
         reminder=ReminderDue(

@@ -3,7 +3,8 @@
 In: the interaction, what it needs, and the work. Out: nothing. What always holds (D44):
 - the work is under way while Discord is being told that an answer will come, so that neither waits
   for the other, and the acknowledgement never waits for a database or for Temporal;
-- the caller gets one answer, also when the work fails in a way that nobody foresaw.
+- the caller gets one answer, also when the work fails in a way that nobody foresaw;
+- a command counts for its cooldown only where its caller may use it.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import discord
 import structlog
 
 from bot.commands.authorize import Caller, Needs, authorize
+from bot.commands.cooldown import category_of
 from bot.discord_faults import NETWORK_FAULTS, describe
 
 log = structlog.get_logger(__name__)
@@ -32,7 +34,7 @@ async def answer_privately(
     work: Callable[[], Coroutine[Any, Any, Answer]],
 ) -> None:
     """`name`: for the log. `work` is not begun for a caller who may not have it done."""
-    refusal = authorize(Caller.of_interaction(interaction), needs)
+    refusal = refusal_of(interaction, needs)
     if refusal is not None:
         await interaction.response.send_message(refusal, ephemeral=True)
         return
@@ -48,6 +50,16 @@ async def answer_privately(
         await interaction.edit_original_response(**shown)
     except (discord.HTTPException, *NETWORK_FAULTS) as error:
         log.warning("an interaction could not be answered", name=name, error=describe(error))
+
+
+def refusal_of(interaction: discord.Interaction[Any], needs: Needs) -> str | None:
+    """None: go ahead, and a command's cooldown begins. Else what the caller is told. To be asked
+    once, by whatever answers an interaction that does something."""
+    refusal = authorize(Caller.of_interaction(interaction), needs)
+    category = category_of(interaction)
+    if refusal is not None or category is None:
+        return refusal
+    return interaction.client.tree.cooldowns.begin(interaction.user.id, category)
 
 
 async def _done(name: str, work: Callable[[], Coroutine[Any, Any, Answer]]) -> Answer:

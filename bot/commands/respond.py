@@ -35,7 +35,9 @@ from workflows.contracts.invocation import ChatIncoming
 log = structlog.get_logger(__name__)
 
 ASKED = "Asked."
-ASKED_BEHIND = "Asked. An answer is under way here, and this one comes after it."
+ASKED_BEHIND = "Asked. This channel is still busy, so this waits its turn. `/kill` drops it."
+"""Also while a stop is under way: what is asked then comes after it. No answer is promised: a later
+stop, a full queue or a rule of the server's may still take it back."""
 NOT_CONFIRMED = (
     "The answer engine has not confirmed this. If no answer comes, ask again in a moment."
 )

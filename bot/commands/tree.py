@@ -1,7 +1,8 @@
 """The command tree, with one rule for every command: whoever called it gets an answer.
 
-A command that fails in a way nobody foresaw would leave Discord's "thinking…" for ever (D44), so
-the fault is logged and the caller is told in a plain sentence.
+It also knows how long members wait between commands; nobody does until the bot says so. A command
+that fails in a way nobody foresaw would leave Discord's "thinking…" for ever (D44), so the fault is
+logged and the caller is told in a plain sentence.
 """
 
 from __future__ import annotations
@@ -12,12 +13,15 @@ from discord import app_commands
 from discord.app_commands import AppCommandError
 
 from bot.commands.answers import FAILED
+from bot.commands.cooldown import CommandCooldowns
 from bot.discord_faults import NETWORK_FAULTS, describe
 
 log = structlog.get_logger(__name__)
 
 
 class AnsweringTree(app_commands.CommandTree[discord.Client]):
+    cooldowns = CommandCooldowns(scale=0)
+
     async def on_error(
         self, interaction: discord.Interaction[discord.Client], error: AppCommandError, /
     ) -> None:

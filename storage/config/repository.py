@@ -7,7 +7,7 @@ Everturn changes holds for everybody who never chose.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Awaitable, Callable, Collection
 from datetime import UTC, datetime
 from typing import TypeVar
 
@@ -20,6 +20,7 @@ from storage import tables
 from storage.config.models import Privacy, Section, ServerConfig, UserConfig
 from storage.database import Database, lock_of
 from storage.errors import StorageError
+from storage.short_term.forget import forget_member
 
 S = TypeVar("S", bound=Section)
 
@@ -134,11 +135,22 @@ class Configs:
     async def change_user(
         self, user_id: str, change: Callable[[UserConfig], UserConfig]
     ) -> UserConfig:
-        """As `change_server`."""
-        return await self._change(tables.user_settings, user_id, UserConfig, change)
+        """As `change_server`. Whoever chooses full privacy is forgotten in the same step, as far
+        as short-term memory holds anything of them."""
+
+        async def forget(connection: AsyncConnection, after: UserConfig) -> None:
+            if after.privacy is Privacy.FULL:
+                await forget_member(connection, user_id)
+
+        return await self._change(tables.user_settings, user_id, UserConfig, change, forget)
 
     async def _change(
-        self, table: Table, owner: str, model: type[S], change: Callable[[S], S]
+        self,
+        table: Table,
+        owner: str,
+        model: type[S],
+        change: Callable[[S], S],
+        then: Callable[[AsyncConnection, S], Awaitable[None]] | None = None,
     ) -> S:
         key = _key(table)
 
@@ -153,6 +165,8 @@ class Configs:
                 .values({key.name: owner, **values})
                 .on_conflict_do_update(index_elements=[key.name], set_=values)
             )
+            if then is not None:
+                await then(connection, after)
             return after
 
         return await self._database.write(work)

@@ -17,7 +17,7 @@ class Persona(BaseModel):
     is_main: bool
     prompt: str
     triggers: list[str]
-    """Words that make it answer."""
+    """Words that make it answer, besides its name, which always does."""
     avatar_url: str | None = None
     """An https address."""
     guild_id: str | None = None

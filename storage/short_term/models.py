@@ -38,6 +38,9 @@ class StmEntry(BaseModel):
     text: str
     is_persona: bool = False
     """Whether the persona itself said it."""
+    user_id: str = ""
+    """Whose words these are, or whom the persona answered with them; empty: nobody's, or from
+    before this was kept."""
     at: AwareDatetime
 
 
@@ -74,12 +77,21 @@ class Place(NamedTuple):
         return self._asdict()
 
 
+SERVER_SCOPE = "server:"
+"""How the scope of a server's records begins."""
+
+
+def member_scope(user_id: str) -> str:
+    return f"user:{user_id}"
+
+
 def fitting(entry: StmEntry, now: datetime) -> StmEntry:
     """`entry` within the limits, and not from the future."""
     return StmEntry(
         author=cleaned(entry.author, MAX_AUTHOR_LENGTH),
         text=cleaned(entry.text, MAX_ENTRY_LENGTH),
         is_persona=entry.is_persona,
+        user_id=entry.user_id,
         at=min(entry.at, now),
     )
 

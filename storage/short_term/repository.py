@@ -39,10 +39,12 @@ from storage.short_term.expiry import (
 )
 from storage.short_term.models import (
     MAX_ENTRIES,
+    SERVER_SCOPE,
     Place,
     StmEntry,
     StmRecord,
     fitting,
+    member_scope,
     merged,
     open_entry,
     open_name,
@@ -392,14 +394,14 @@ def _member(server_key: str, user_id: str) -> str | None:
     nobody's: such turns are not one person's memory."""
     if server_key.startswith(_DM_KEY):
         user_id = server_key.removeprefix(_DM_KEY)
-    return f"user:{user_id}" if user_id else None
+    return member_scope(user_id) if user_id else None
 
 
 def _places(server_key: str, user_id: str, persona_id: int, channel_id: str) -> list[Place]:
     """Where a record stands. The last is the one that this channel reads."""
     scopes = [_member(server_key, user_id)]
     if not server_key.startswith(_DM_KEY):
-        scopes.append(f"server:{server_key}")
+        scopes.append(f"{SERVER_SCOPE}{server_key}")
     return [Place(scope, persona_id, channel_id) for scope in scopes if scope]
 
 

@@ -19,6 +19,7 @@ from bot.commands.authorize import (
     authorize,
 )
 from bot.commands.config import add_config
+from bot.commands.cooldown import CommandCooldowns
 from bot.commands.kill import add_kill
 from bot.commands.persona import add_persona
 from bot.commands.refresh import add_refresh
@@ -269,6 +270,49 @@ async def test_every_way_in_asks_the_same_rule(
         return
     said = answer.get("content")
     assert (said in (MAY_NOT_SPEAK, MAY_NOT_MANAGE, NOT_A_MEMBER)) is not allowed
+
+
+@pytest.mark.parametrize("way", WAYS)
+async def test_every_command_waits_and_nothing_else_does(
+    discord_api: LoopbackDiscord, bot: Bot, way: str
+) -> None:
+    """Behaviour 17: whoever manages waits too; a completion, a form that was written, and whatever
+    stops something never do."""
+    bot.client.tree.cooldowns = CommandCooldowns(1_000)
+    told: list[str] = []
+    for _ in range(2):
+        bot.world.touched.clear()
+        discord_api.requests.clear()
+        bot.way(way, permissions=ADMINISTRATOR)
+        told.append(str((await answered(discord_api)).get("content")))
+    waits = not (way in ("kill", "button", "form") or "completion" in way)
+    assert ["can use it again in" in each for each in told] == [False, waits]
+    assert bool(bot.world.touched) is not (waits or way in COMPLETED)
+
+
+async def test_who_may_not_use_a_command_does_not_wait_for_it(
+    discord_api: LoopbackDiscord, bot: Bot
+) -> None:
+    bot.client.tree.cooldowns = CommandCooldowns(1_000)
+    told: list[str] = []
+    for permissions in (0, MANAGE_GUILD):
+        discord_api.requests.clear()
+        bot.way("limits own-models", permissions=permissions)
+        told.append(str((await answered(discord_api)).get("content")))
+    assert told[0] == MAY_NOT_MANAGE
+    assert "again in" not in told[1]
+
+
+async def test_a_form_is_shown_once_in_a_while(discord_api: LoopbackDiscord, bot: Bot) -> None:
+    """Behaviour 17: a command that shows a form is told of its wait as any other."""
+    bot.client.tree.cooldowns = CommandCooldowns(1)
+    shown: list[bool] = []
+    for _ in range(2):
+        discord_api.requests.clear()
+        bot.interact(COMMAND, command("persona create"), permissions=ADMINISTRATOR)
+        answer = await answered(discord_api)
+        shown.append("custom_id" in answer)
+    assert shown == [True, False]
 
 
 async def test_a_message_asks_the_same_rule(bot: Bot, monkeypatch: pytest.MonkeyPatch) -> None:

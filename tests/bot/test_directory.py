@@ -60,7 +60,8 @@ async def test_a_change_of_this_process_is_known_at_once(source: Source) -> None
     source.set_user("7", deliberate_triggers="off")
     await directory.reload("5")
     assert ids(directory.known("5")) == [1, 2]
-    assert [each.persona_id for each in directory.server("5").triggers.named("robert?")] == [2]
+    for word in ("robert?", "bob?"):  # its name calls it, whatever other words do
+        assert [each.persona_id for each in directory.server("5").triggers.named(word)] == [2]
     assert directory.server("5").config == ALWAYS
     assert directory.member("7").deliberate_triggers is Toggle.OFF
     await directory.reload(None)

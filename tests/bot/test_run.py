@@ -21,6 +21,7 @@ from bot.config import BotConfig
 from bot.errors import BotStartError
 from bot.run import ToolActivities, no_tools, run_bot
 from storage import Storage
+from tests.bot.interactions import COMMAND, command, interaction
 from tests.bot.loopback import (
     APPLICATION_ID,
     CHANNEL_ID,
@@ -183,6 +184,10 @@ async def test_from_login_to_stop(
     for message_id, mentions in (("11", []), ("12", [ME]), ("12", [ME])):
         heard = message(f"10000000000000000{message_id}", "hi", guild_id=GUILD_ID)
         await discord_api.emit("MESSAGE_CREATE", {**heard, "mentions": mentions})
+    for _ in range(2):  # members wait between commands as they do by default (behaviour 17)
+        data = command("personal show")
+        await discord_api.emit("INTERACTION_CREATE", interaction(COMMAND, data))
+    await until(lambda: any("again in" in str(each.body) for each in discord_api.requests))
     channel = temporal.get_workflow_handle(channel_workflow_id(CHANNEL_ID))
     async with asyncio.timeout(10):
         while await enqueued(channel) < 2:  # noqa: ASYNC110 (the history is the server's)

@@ -175,6 +175,36 @@ async def test_short_term_memory_of_other_channels(storage: Storage) -> None:
     assert "said in 701" not in await text_of(storage, request)
 
 
+async def test_short_term_memory_of_fully_private_members_is_not_read(storage: Storage) -> None:
+    """Behaviour 7.1: nobody else's prompt holds what they said before, or while, they chose so;
+    partial privacy is about long-term memory."""
+    request = await request_for(storage, HELLO)
+    now = datetime.now(UTC)
+
+    def turn(user_id: str, text: str) -> dict[str, Any]:
+        said = StmEntry(author="x", text=text, user_id=user_id, at=now)
+        told = StmEntry(author="Nova", text=f"re {text}", is_persona=True, user_id=user_id, at=now)
+        return {"turn_id": f"turn/{text}", "user_id": user_id, "entries": [said, told]}
+
+    ben, zoe = turn("id-Ben", "bens words"), turn("id-Zoe", "zoes words")
+    for each in (ben, zoe):
+        await remember(storage, request.persona_id, channel="701", **each)
+    old = StmEntry(author="Kim", text="kims words", at=now)
+    await remember(storage, request.persona_id, channel="701", user_id="id-Kim", entries=[old])
+    for user_id, privacy in (("id-Ben", Privacy.PARTIAL), ("id-Zoe", Privacy.FULL)):
+        await storage.configs.change_user(user_id, lambda _, p=privacy: UserConfig(privacy=p))
+    text = await text_of(storage, request)
+    assert "re bens words" in text
+    assert "kims words" in text
+    assert "zoes words" not in text
+    # a turn that was recorded while they chose
+    late = {**zoe, "turn_id": "turn/late"}
+    await remember(storage, request.persona_id, channel="701", **late)
+    text = await text_of(storage, request)
+    assert "re bens words" in text
+    assert "zoes words" not in text
+
+
 async def test_what_fully_private_members_said_is_not_read(storage: Storage) -> None:
     """Behaviour 6.1, step 2: nothing of theirs is in the prompt, not even that they are there."""
     file = FileInfo(id="5", filename="plan.txt")

@@ -38,6 +38,7 @@ from workflows.contracts.invocation import (
     Origin,
 )
 from workflows.contracts.planning import PlannedTurn, PlanRequest, TurnPlan
+from workflows.contracts.reminders import ReminderStanding
 from workflows.contracts.tools import (
     REVEAL_MESSAGE_METADATA,
     SELECT_STICKER,
@@ -361,6 +362,29 @@ async def reminded(channel: Channel) -> dict[str, WorkflowHandle]:
     return {"reminder": handle}
 
 
+async def held_back(channel: Channel) -> dict[str, WorkflowHandle]:
+    """Its maker may not write there, and then is gone for good."""
+    due = datetime.now(UTC).replace(microsecond=0) - timedelta(days=3, minutes=1)
+    async with open_bench(channel.client, due) as bench:
+        bench.reminders.repeats, bench.reminders.in_server = 2, True
+        bench.discord.on_check = lambda key: (
+            ReminderStanding()
+            if key.due == due
+            else ReminderStanding(
+                allowed=False,
+                why="You may not.",
+                is_over=key.due != due + timedelta(days=1),
+                recurs=True,
+                user_id="7",
+                channel_id="42",
+                purpose="water the plants",
+            )
+        )
+        handle = await bench.start()
+        await handle.result()
+    return {"reminder": handle}
+
+
 async def ended(channel: Channel, message: object) -> None:
     try:
         await channel.answered(message)  # pyright: ignore[reportArgumentType]
@@ -388,6 +412,7 @@ SCENARIOS: dict[str, Scenario] = {
         several,
         reported,
         reminded,
+        held_back,
     )
 }
 

@@ -16,6 +16,7 @@ from structlog.testing import capture_logs
 
 from activities.tools.limits import MemoryLimits
 from storage import StmEntry, StmRecord, Storage, open_storage, tables
+from storage.config import Privacy, UserConfig
 from storage.short_term import RETENTION, ShortTermMemories
 from storage.short_term.models import (
     MAX_PART_NAME_LENGTH,
@@ -599,6 +600,7 @@ async def test_the_worker_deletes_what_has_expired(
                 await asyncio.sleep(0.01)
     finally:
         forgetting.cancel()
+        await asyncio.wait({forgetting})  # before the storage that it uses is closed
 
 
 async def test_processes_of_one_home_read_what_the_other_wrote(tmp_path: Path) -> None:
@@ -650,3 +652,38 @@ async def test_the_operators_limits_arrive(tmp_path: Path) -> None:
     assert await rows(opened, "stm_turns") == 1
     assert await opened.short_term.expire(datetime.now(UTC) + timedelta(hours=25)) == 1
     await opened.close()
+
+
+async def test_who_chooses_full_privacy_is_forgotten_everywhere(
+    storage: Storage, memory: Memory
+) -> None:
+    """Behaviour 7.1: their turns leave every record, also those that were kept without an id; what
+    others said stays, and what was said under another level."""
+    for user_id, channel_id in (("5", "20"), ("6", "20"), ("5", "21")):
+        await memory.capture(
+            f"of {user_id}", f"to {user_id}", user_id=user_id, channel_id=channel_id
+        )
+    await memory.summarise("what 5 likes", user_id="5", channel_id="21")
+    await memory.capture("in private", user_id="5", server_key="dm5", channel_id="22")
+
+    async def choose(level: Privacy) -> None:
+        await storage.configs.change_user("5", lambda _: UserConfig(privacy=level))
+
+    await choose(Privacy.PARTIAL)
+    assert await memory.texts() == ["of 5", "to 5", "of 6", "to 6"]
+    await choose(Privacy.FULL)
+    assert await memory.texts() == ["of 6", "to 6"]
+    assert await memory.here(channel_id="21") is None  # nor a summary
+    assert await memory.here(server_key="dm5", channel_id="22") is None
+    async with storage.database.engine.connect() as connection:
+        for table in (tables.stm_entries, tables.stm_records):
+            scopes = await connection.execute(select(table.c.scope).distinct())
+            assert "user:5" not in set(scopes.scalars())
+
+
+async def test_an_entry_says_whose_words_it_holds(memory: Memory) -> None:
+    entry = StmEntry(author="Ann", text="tea", user_id="5", at=memory.clock.now)
+    await memory.capture(entries=[entry])
+    record = await memory.here()
+    assert record is not None
+    assert record.entries == [entry]

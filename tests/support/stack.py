@@ -123,6 +123,7 @@ class Stack:
             "TEMPORAL_ADDRESS": f"{HOST}:{self.temporal_port}",
             "STREAM_SDK_CALL_TIMEOUT_MS": "10000",
             "TOOL_EXECUTION_TIMEOUT_MS": "10000",
+            "COMMAND_COOLDOWN_SCALE": "0",
             "EVERTURN_DEMO_WORDS_PER_SECOND": "0",
             **(
                 {

@@ -87,6 +87,23 @@ def test_a_bot_without_token_and_playground_is_told_what_to_do(tmp_path: Path) -
     assert bot_config(load_settings(elsewhere, None)).api_base == "http://127.0.0.1:1/api"
 
 
+@pytest.mark.parametrize(
+    ("environ", "scale"),
+    [
+        ({"DISCORD_TOKEN": "t"}, 1),
+        ({"DISCORD_TOKEN": "t", "COMMAND_COOLDOWN_SCALE": "3"}, 3),
+        ({"DISCORD_TOKEN": "t", "EVERTURN_DISCORD_API": "http://127.0.0.1:1/api"}, 0),
+        ({"EVERTURN_DISCORD_API": "http://127.0.0.1:1/api", "COMMAND_COOLDOWN_SCALE": "1"}, 1),
+    ],
+)
+def test_nobody_waits_between_commands_in_the_playground_unless_told_to(
+    tmp_path: Path, environ: dict[str, str], scale: float
+) -> None:
+    """Behaviour 17."""
+    settings = load_settings({"EVERTURN_HOME": str(tmp_path), **environ}, None)
+    assert bot_config(settings).command_cooldown_scale == scale
+
+
 def test_up_with_a_dead_temporal_of_ones_own_ends_with_one_line(tmp_path: Path) -> None:
     address = f"127.0.0.1:{next_free_port(23_000)}"
     done = everturn(tmp_path, "up", TEMPORAL_ADDRESS=address)

@@ -53,6 +53,7 @@ from workflows.contracts.planning import (
     PlanRequest,
     TurnPlan,
 )
+from workflows.contracts.reminders import CHECK_REMINDER, ReminderKey, ReminderStanding
 from workflows.contracts.tools import RUN_TOOL, ToolRequest, ToolResult
 from workflows.contracts.turn import TurnLimits
 
@@ -82,6 +83,8 @@ class FakeDiscord:
         self.hidden: list[HiddenNotices] = []
         self.reports: list[ReportBack] = []
         self.refusal: Refusal | None = None
+        self.checked: list[ReminderKey] = []
+        self.on_check: Callable[[ReminderKey], ReminderStanding] = lambda _: ReminderStanding()
         self.fail_sends = 0
         self.alien_ordinal = False
         self.on_send: Callable[[SendRequest], Awaitable[None]] | None = None
@@ -96,6 +99,11 @@ class FakeDiscord:
 
     @activity.defn(name=SEND_SEGMENTS.name)
     async def send_segments(self, request: SendRequest) -> SendResult:
+    @activity.defn(name=CHECK_REMINDER.name)
+    async def check_reminder(self, key: ReminderKey) -> ReminderStanding:
+        self.checked.append(key)
+        return self.on_check(key)
+
         self.requests.append(request)
         if self.on_send is not None:
             await self.on_send(request)
@@ -182,6 +190,7 @@ class ModelCall:
     sequence: int = 0
 
     async def say(self, *texts: str) -> None:
+            self.check_reminder,
         """Signal segments, as the streaming activity does."""
         segments: list[Segment] = []
         for text in texts:

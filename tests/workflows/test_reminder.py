@@ -34,6 +34,7 @@ from storage.config import ToolsConfig
 from storage.reminders import Reminder
 from tests.workflows.conftest import until
 from tests.workflows.fakes import FakeDiscord, FakeWorker, ModelCall
+from tests.workflows.test_turn import failed
 from workflows.channel import ChannelWorkflow
 from workflows.contracts.base import (
     channel_workflow_id,
@@ -61,6 +62,7 @@ from workflows.contracts.reminders import (
     ReminderDelivery,
     ReminderInput,
     ReminderKey,
+    ReminderStanding,
     ReminderState,
 )
 from workflows.contracts.tools import CREATE_TASK
@@ -87,6 +89,8 @@ class FakeReminders:
     recipient_id: str | None = "7"
     script: Script = lambda key: ANSWERED
     queue: str = ""
+    in_server: bool = False
+    """Whether the bot is asked for its maker's rights."""
     deliveries: int = 5
     loads: int = 0
     states: Iterator[ReminderState] = field(default_factory=lambda: iter(()))
@@ -103,7 +107,11 @@ class FakeReminders:
         if self.load_failures:
             self.load_failures -= 1
             raise RuntimeError("the database is away")
-        return next(self.states, ReminderState(due=self.due, deliveries=self.deliveries))
+        return next(self.states, self.state())
+
+    def state(self) -> ReminderState:
+        bot = self.queue if self.in_server else ""
+        return ReminderState(due=self.due, deliveries=self.deliveries, application_id=bot)
 
     @activity.defn(name=DELIVER_REMINDER.name)
     async def deliver(self, key: ReminderKey) -> ReminderDelivery:
@@ -133,13 +141,14 @@ class FakeReminders:
         self.advanced.append(key.due)
         if key.due == self.due:
             self.due = key.due + DAY if len(self.advanced) <= self.repeats else None
-        return ReminderState(due=self.due, deliveries=self.deliveries)
+        return self.state()
 
     @activity.defn(name=REMOVE_REMINDER.name)
     async def remove(self, key: ReminderKey) -> ReminderState:
         self.removed += 1
-        self.due = None
-        return ReminderState()
+        if key.due in (None, self.due):
+            self.due = None
+        return self.state()
 
 
 @dataclass
@@ -263,6 +272,98 @@ async def test_a_notice_that_cannot_be_sent_holds_up_nothing(bench):
     bench.discord.on_send = gone
     await finished(bench)
     assert len(bench.reminders.advanced) == 2
+    assert bench.discord.messages == []
+
+
+def refused(*, is_over: bool, recurs: bool = True) -> ReminderStanding:
+    return ReminderStanding(
+        allowed=False,
+        why="You may not.",
+        is_over=is_over,
+        recurs=recurs,
+        user_id="7",
+        channel_id="42",
+        purpose="water the plants",
+    )
+
+
+@pytest.mark.parametrize("recurs", [True, False])
+async def test_of_a_maker_who_is_gone_for_good_nothing_is_said(bench, recurs):
+    """They have left, or the server wants nobody to answer them: the reminder goes, and they are
+    told in person, whatever its next occurrences would have been."""
+    bench.reminders.in_server, bench.reminders.repeats = True, 3
+    bench.discord.on_check = lambda key: refused(is_over=True, recurs=recurs)
+    await finished(bench)
+    assert bench.reminders.delivered == bench.reminders.advanced == []
+    assert bench.reminders.removed == 1
+    (request,) = bench.discord.requests
+    assert request.direct_to == "7"
+    (notice,) = request.outgoing
+    assert notice.kind is OutgoingKind.NOTICE
+    assert notice.mention_user_id is None
+    assert notice.text.endswith("Not said in <#42>: You may not. It is deleted.")
+
+
+@pytest.mark.parametrize("continue_after", [0, 1])
+async def test_one_that_is_held_back_is_told_of_once_and_comes_back(bench, continue_after):
+    """Its maker may not write there for three days, and may again on the fourth."""
+    bench.reminders.in_server, bench.reminders.repeats = True, 4
+    first = bench.reminders.due
+    bench.discord.on_check = lambda key: (
+        ReminderStanding() if key.due == first + 3 * DAY else refused(is_over=False)
+    )
+    await finished(bench, continue_after=continue_after)
+    assert [key.due for key in bench.reminders.delivered] == [first + 3 * DAY]
+    assert bench.reminders.advanced == [first + day * DAY for day in range(5)]
+    told = [request.outgoing[0].text for request in bench.discord.requests]
+    assert len(told) == 2  # and again when it is held back anew
+    assert all(text.endswith("It is said again once you may.") for text in told)
+    assert {request.direct_to for request in bench.discord.requests} == {"7"}
+
+
+async def test_one_that_would_be_said_once_is_deleted_where_its_maker_may_not_write(bench):
+    bench.reminders.in_server = True
+    bench.discord.on_check = lambda key: refused(is_over=False, recurs=False)
+    await finished(bench)
+    assert bench.reminders.delivered == []
+    assert len(bench.reminders.advanced) == 1
+    assert [text.rpartition(". ")[2] for text in bench.discord.texts] == ["It is deleted."]
+
+
+async def test_rights_that_are_lost_between_two_deliveries_count(bench):
+    bench.reminders.in_server = True
+    bench.reminders.script = lambda key: FAILED
+    standings = iter([ReminderStanding(), refused(is_over=True)])
+    bench.discord.on_check = lambda key: next(standings)
+    await finished(bench)
+    assert len(bench.reminders.delivered) == 1
+    assert [request.direct_to for request in bench.discord.requests] == ["7"]
+
+
+async def test_where_discord_does_not_say_the_delivery_goes_on(bench):
+    bench.reminders.in_server = True
+
+    def unknown(key: ReminderKey) -> ReminderStanding:
+        raise RuntimeError("the server is not described yet")
+
+    bench.discord.on_check = unknown
+    await finished(bench)
+    assert len(bench.reminders.delivered) == 1
+    assert len(bench.discord.checked) == 6
+
+
+async def test_an_edit_while_its_maker_is_judged_stands(bench):
+    """What was refused is no longer there: nobody is told, and the new occurrence is judged."""
+    bench.reminders.in_server = True
+    due = bench.reminders.due
+
+    def moved(key: ReminderKey) -> ReminderStanding:
+        bench.reminders.due = due + DAY
+        return refused(is_over=True) if key.due == due else ReminderStanding()
+
+    bench.discord.on_check = moved
+    await finished(bench)
+    assert [key.due for key in bench.reminders.delivered] == [due + DAY]
     assert bench.discord.messages == []
 
 
@@ -530,7 +631,7 @@ class Whole:
 
     async def delivered(self, reminder: Reminder) -> None:
         """Until it has been handed to its channel."""
-        await self._has(reminder, EventType.EVENT_TYPE_ACTIVITY_TASK_COMPLETED, 2)
+        await self._has(reminder, EventType.EVENT_TYPE_ACTIVITY_TASK_COMPLETED, 3)
 
     async def _has(self, reminder: Reminder, kind: EventType.ValueType, count: int) -> None:
         handle = self.client.get_workflow_handle(reminder_workflow_id(reminder.id))
@@ -631,6 +732,21 @@ async def test_the_reminder_ends_after_its_turn_has_closed(whole):
     go_on.set()
     await whole.ended(reminder)
     assert [each.status for each in whole.worker.finished] == [StreamStatus.COMPLETED]
+
+
+async def test_a_reminder_that_fails_is_told_of_once(whole):
+    """Five turns that fail, and one notice in the end: the plain one."""
+
+    async def fails(call: ModelCall) -> ModelResult:
+        return failed(call)
+
+    whole.worker.script = fails
+    reminder = await whole.add(now() - timedelta(minutes=1))
+    await start_reminder(whole.client, reminder, queue=whole.queue)
+    await whole.ended(reminder)
+    assert [each.status for each in whole.worker.finished] == [StreamStatus.ERROR] * 5
+    assert [message.title for message in whole.discord.messages] == ["Reminder"]
+    assert whole.discord.texts[0].startswith("water the plants")
 
 
 async def test_a_reminder_that_missed_many_times_is_delivered_once(whole):

@@ -159,6 +159,9 @@ class ChatIncoming(Contract):
     """What the quota is charged for, once, however many personas answer; None: the message."""
     surface_errors: bool = True
     """Whether errors of this turn may be shown in the channel (behaviour 2.6)."""
+    tries_again: bool = False
+    """Whoever asked for it asks again when it fails, and has the last word: a turn that fails
+    shows no error."""
     locale: str = ""
     """The user's language as Discord tells it (`en-US`), where it does."""
     origin: Origin = Origin.MESSAGE

@@ -1,4 +1,4 @@
-"""tool ──► reminder ──► channel: a reminder, or a task of the persona's own, as a durable timer.
+"""tool ──► reminder ──► bot, channel: reminders, and tasks of a persona's own, as durable timers.
 
 The row in the database says what is due and when; the workflow only waits for it. So an edit is a
 changed row and a signal, and a new worker can start the workflow of every row that has none.
@@ -13,6 +13,8 @@ from workflows.contracts.base import ActivityStub, Contract
 
 class ReminderInput(Contract):
     reminder_id: int
+    is_held_back: bool = False
+    """Its maker knows that it is not said for the time being."""
     continue_after: int = 0
     """For tests: continue as new after so many occurrences. 0: when the server suggests it."""
 
@@ -34,6 +36,23 @@ class ReminderState(Contract):
     """Attempts at one occurrence."""
     retry_delay_seconds: float = 60
     """From one attempt to the next."""
+    application_id: str = ""
+    """Of the bot that can say whether its maker may still write there. Empty: nobody needs to be
+    asked, in a direct message."""
+
+
+class ReminderStanding(Contract):
+    """Whether a reminder may be said for its maker; the rest is for the one who may not."""
+
+    allowed: bool = True
+    why: str = ""
+    """One sentence for its maker."""
+    is_over: bool = False
+    """They will not be allowed again: it goes. Else it waits for its next occurrence."""
+    recurs: bool = False
+    user_id: str = ""
+    channel_id: str = ""
+    purpose: str = ""
 
 
 class ReminderDelivery(Contract):
@@ -49,12 +68,14 @@ class ReminderDelivery(Contract):
 
 
 LOAD_REMINDER = ActivityStub("load_reminder", ReminderKey, ReminderState)
+CHECK_REMINDER = ActivityStub("check_reminder", ReminderKey, ReminderStanding)
+"""On the Discord queue: may its maker still write where it is due?"""
 DELIVER_REMINDER = ActivityStub("deliver_reminder", ReminderKey, ReminderDelivery)
 """Signals the channel with an `Origin.REMINDER` invocation that answers to this reminder."""
 ADVANCE_REMINDER = ActivityStub("advance_reminder", ReminderKey, ReminderState)
 """The occurrence `due` is over: a one-shot row goes, a recurring one moves on from `due`."""
 REMOVE_REMINDER = ActivityStub("remove_reminder", ReminderKey, ReminderState)
-"""Its workflow was cancelled: the row goes, whenever it was due."""
+"""The row goes; with `due` only while it is due then. What is returned is what is left."""
 
 REMINDER_CHANGED_SIGNAL = "changed"
 """Signal of `ReminderWorkflow`: its row was edited or removed."""

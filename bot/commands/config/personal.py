@@ -20,6 +20,8 @@ from bot.commands.naming import suggest_personas
 from bot.directory import ServerDirectory
 from storage.config import UserConfig
 
+FORGOTTEN = " What short-term memory held of your conversations is deleted."
+
 
 class PersonalCommands(app_commands.Group):
     def __init__(self, desk: Desk, directory: ServerDirectory) -> None:
@@ -61,7 +63,7 @@ class PersonalCommands(app_commands.Group):
         await self._desk.change_own(
             calling,
             lambda config: changed(config, ("privacy",), level),
-            f"Your privacy level is {level}.",
+            f"Your privacy level is {level}.{FORGOTTEN if level == 'full' else ''}",
         )
 
     @app_commands.command(name="other-servers", description="Bring short-term memory along")

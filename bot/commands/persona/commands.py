@@ -36,7 +36,7 @@ class PersonaCommands(app_commands.Group):
     @app_commands.describe(
         name="What it is called",
         prompt="Who it is, and how it speaks",
-        triggers="Words that call it, separated by commas; its name without any",
+        triggers="Words that call it besides its name, separated by commas",
         avatar="Address of a picture, https://\u2026",
     )
     async def create(
@@ -54,7 +54,7 @@ class PersonaCommands(app_commands.Group):
         persona="The persona",
         name="What it is called from now on",
         prompt="Who it is, and how it speaks",
-        triggers="Words that call it, separated by commas, in place of the others",
+        triggers="Words that call it besides its name, by commas, in place of the others",
         avatar="Address of a picture, https://\u2026",
     )
     async def edit(

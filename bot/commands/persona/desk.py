@@ -14,8 +14,8 @@ from typing import Any, Protocol, Unpack
 import discord
 import structlog
 
-from bot.commands.answers import Answer, answer_privately
-from bot.commands.authorize import Caller, Needs, authorize
+from bot.commands.answers import Answer, answer_privately, refusal_of
+from bot.commands.authorize import Needs
 from bot.commands.config.desk import ONLY_IN_A_SERVER
 from bot.commands.forms import Values
 from bot.commands.naming import no_such_persona, persona_named, personas_here
@@ -168,7 +168,7 @@ class PersonaDesk:
 
     async def _turned_away(self, calling: Calling) -> bool:
         """Before a form is shown: it cannot be deferred, so who may not is told now."""
-        refusal = authorize(Caller.of_interaction(calling), Needs.MANAGE)
+        refusal = refusal_of(calling, Needs.MANAGE)
         if refusal is None and calling.guild_id is None:
             refusal = ONLY_IN_A_SERVER
         if refusal is not None:

@@ -97,7 +97,7 @@ def _form(
             label="Triggers, separated by commas",
             custom_id="triggers",
             default=triggers if 0 < len(triggers) <= TRIGGERS_FIELD else None,
-            placeholder="Its name, if there are none",
+            placeholder="Besides its name, which always calls it",
             required=False,
             max_length=TRIGGERS_FIELD,
         ),
