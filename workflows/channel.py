@@ -67,9 +67,11 @@ with workflow.unsafe.imports_passed_through():
     )
     from workflows.contracts.tools import NoticeColour
     from workflows.contracts.turn import (
+        DISPOSITION_RULES,
         FOLLOW_UP_SIGNAL,
         LOCK_RULES,
         NATURAL_STOP_SIGNAL,
+        SIZE_RULES,
         TOOLS_USED_SIGNAL,
         ChannelInput,
         ChannelState,
@@ -112,6 +114,9 @@ middle of several personas run them as they did."""
 GIVEN_UP = "plans-given-up"
 """2026-12-01: a plan that comes to no turn gives back what it took."""
 
+KILLED_AFTER_WORDS = "killed-after-words"
+"""2026-12-01: a `/kill` is more than the stop in words that has come just before it."""
+
 ASKED_DURING_A_STOP = "asked-during-a-stop"
 """2026-12-01: a command asks for an answer although a stop is under way."""
 
@@ -126,7 +131,7 @@ class ChannelWorkflow:
     @workflow.init
     def __init__(self, channel: ChannelInput) -> None:
         self._channel = channel
-        self._queue = ChannelQueue(channel.state)
+        self._queue = ChannelQueue(channel.state, as_carried=channel.rules >= SIZE_RULES)
         self._retention = Retention(channel.state.retained_tools)
         self._counters = channel.state.counters
         self._follow_ups = channel.state.follow_ups
@@ -134,6 +139,8 @@ class ChannelWorkflow:
         self._lock: Lock | None = None
         self._stop_pending = False
         """A stop is under way: `/kill`, or one in words."""
+        self._killed = False
+        """It is a `/kill`."""
         self._held: list[tuple[ChatIncoming, datetime]] = []
         """What was said while a stop was under way, and when."""
         self._told: list[str] = []
@@ -181,7 +188,7 @@ class ChannelWorkflow:
             self._queue.dismiss(message)
             return
         lock = self._lock
-        if self._channel.rules < LOCK_RULES:
+        if self._channel.rules < DISPOSITION_RULES:
             self._append(message, Source.QUEUE if lock else Source.MESSAGE)
             self._show()
             return
@@ -210,6 +217,8 @@ class ChannelWorkflow:
         """Whether a `/kill` that was given later has been quicker. The ids of messages and of
         commands grow with the time at which Discord made them."""
         message_id, stop = message.message_id, self._stopped_before
+        if message.is_synthetic:
+            return False  # an id without a time
         return message_id.isdecimal() and stop.isdecimal() and int(message_id) < int(stop)
 
     def _asked_anew(self, message: ChatIncoming) -> bool:
@@ -277,7 +286,7 @@ class ChannelWorkflow:
         self._let_go(self._held)
         stopped = self._lock is not None
         if stopped:
-            self._stop_pending = True
+            self._stop_pending = self._killed = True
             if self._turn is not None:
                 self._turn.cancel()
         outcome = KillOutcome(stopped=stopped, cleared=cleared)
@@ -328,7 +337,7 @@ class ChannelWorkflow:
             self._counters = plan.counters.model_copy(update={"cascade": cascade})
         end = await self._run_plan(entry, plan)
         self._lock = None
-        self._stop_pending = False
+        self._stop_pending = self._killed = False
         self._told.clear()
         self._after_the_stop()
         self._show()
@@ -530,7 +539,10 @@ class ChannelWorkflow:
                 static_summary=summaries.turn(turn),
                 search_attributes=_search_attributes(turn),
             )
-            if self._stop_pending and NATURAL_STOP_SIGNAL not in self._told:
+            in_words = NATURAL_STOP_SIGNAL in self._told and not (
+                self._killed and workflow.patched(KILLED_AFTER_WORDS)
+            )
+            if self._stop_pending and not in_words:
                 self._turn.cancel()
             result = await self._result_of(self._turn)
         except WorkflowAlreadyStartedError:

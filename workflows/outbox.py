@@ -12,7 +12,8 @@ What always holds:
 - when a model call starts over on another worker, what the dead attempt had queued is dropped and
   what it had shown is deleted, before anything of the new attempt is sent;
 - a model that does not come to an end is cut off after `max_segments`;
-- after a stop nothing new is sent.
+- after a stop nothing new is sent; nor is what waits for Discord, when the member who is being
+  answered stops it in words, or writes more before a tool was called.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ with workflow.unsafe.imports_passed_through():
         Stop,
         StoppedError,
         outcome_of,
+        settle,
         start,
     )
     from workflows.contracts.base import discord_queue
@@ -53,6 +55,11 @@ with workflow.unsafe.imports_passed_through():
 MAX_BATCH = 10
 """Segments in one send. At Discord's usual pace of five messages in five seconds that is well
 inside the nonce window."""
+
+FLUSHED = 2
+"""Segments that are still sent after a stop in words: what the stream had ready at that moment
+(behaviour 2.4). More than that has been waiting for Discord, and is dropped as a whole: an answer
+with a hole in it says what nobody meant."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +123,14 @@ class Outbox:
         """Nothing of the persona's is taken any more."""
         self._working_unknown = False
         """The word that the turn is still at work was on its way when the sending was stopped."""
-        self._sending = False
+        self._sending = 0
+        """Segments that are on their way."""
+        self._cut = False
+        """What waits, and what is still said, is not wanted any more."""
+        self.was_cut = False
+        """Something that was said is not in the channel because of that."""
+        self.may_give_way = True
+        """To a follow-up: until a tool is called (behaviour 2.3)."""
         self.newest_message_id: str | None = None
         """The newest message that is older than anything of this turn."""
         self.flooded = False
@@ -184,9 +198,24 @@ class Outbox:
             Outgoing(ordinal=0, text="", sticker_id=choice.sticker_id),
         )
 
+    def stop_in_words(self) -> None:
+        """The member who is being answered has asked that it stop."""
+        if len(self._pending) + self._sending > FLUSHED:
+            self._cut = True
+
+    def give_way(self) -> None:
+        """The member who is being answered has written more."""
+        if self.may_give_way:
+            self._cut = True
+
+    @property
+    def is_cut(self) -> bool:
+        return self._cut
+
     def discard(self) -> None:
         """Drop what has not been sent, and what its model call may still say: something else takes
         this answer's place."""
+        self.was_cut = self.was_cut or len(self._pending) > 0
         self._pending.clear()
         self._muted = True
 
@@ -235,6 +264,10 @@ class Outbox:
                 )
                 if self._stop.requested or self.refusal is not None:
                     break
+                if self._cut:
+                    self.discard()
+                    if not self._sealed:
+                        continue
                 if self._stale:
                     await self._delete_stale()
                 elif self._pending:
@@ -320,11 +353,11 @@ class Outbox:
             last=last,
         )
         self._replied = True
-        self._sending = True
+        self._sending = len(batch)
         try:
             result = await self._send(request)
         finally:
-            self._sending = False
+            self._sending = 0
         origins = {outgoing.ordinal: origin for origin, outgoing in batch}
         arrived = {sent.ordinal for sent in result.sent}
         if any(at == WORKING and each.ordinal not in arrived for at, each in batch):
@@ -365,13 +398,16 @@ class Outbox:
             return SendResult(refusal=Refusal(code=0, message="Discord was out of reach too long"))
 
     async def _sent(self, handle: workflow.ActivityHandle[SendResult]) -> SendResult:
-        """The send's result. After a stop, what had gone out before it still enters the ledger."""
-        try:
-            return await outcome_of(handle, self._stop)
-        except StoppedError:
-            if handle.done() and not handle.cancelled() and handle.exception() is None:
-                return handle.result()
-            return SendResult(stopped=True)
+        """The send's result. After a stop, what had gone out before it still enters the ledger; it
+        ends between two messages. Raises ActivityError."""
+        await workflow.wait_condition(lambda: handle.done() or self._stop.requested or self._cut)
+        if handle.done() and not self._stop.requested:
+            return await handle
+        self.was_cut = self.was_cut or self._cut
+        await settle(handle)
+        if handle.done() and not handle.cancelled() and handle.exception() is None:
+            return handle.result()
+        return SendResult(stopped=True)
 
     async def _delete_stale(self) -> None:
         """Take away what an attempt that died had shown."""

@@ -9,6 +9,7 @@ continue-as-new can carry.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 
 from workflows.contracts.invocation import ChatIncoming, is_awaited
@@ -18,11 +19,11 @@ MAX_WAITING = 100
 """Messages that may wait in a channel."""
 
 MAX_BYTES = 1_200_000
-"""What waits, in UTF-8. Together with everything else that a continue-as-new carries it stays below
-the 2 MB of a payload."""
+"""What waits, as JSON in UTF-8. Together with everything else that a continue-as-new carries it
+stays below the 2 MB of a payload."""
 
 ENVELOPE = 3_000
-"""Bytes of a message beside its content, at most: names, ids, roles."""
+"""Bytes of a message beside its content and its author's roles, at most: names, ids."""
 
 MAX_DISMISSED = 100
 DISMISSED_CONTENT = 300
@@ -34,7 +35,10 @@ id catches what is older."""
 
 
 class ChannelQueue:
-    def __init__(self, state: ChannelState) -> None:
+    def __init__(self, state: ChannelState, *, as_carried: bool = True) -> None:
+        """`as_carried`: False for a channel that was begun when only the content was measured, and
+        a control character, six bytes in JSON, for one."""
+        self._size = _carried if as_carried else _content
         self._entries = list(state.queue)
         self.dismissed = list(state.dismissed)
         """Messages that lost their turn, and whose sender waits to hear of it."""
@@ -88,14 +92,14 @@ class ChannelQueue:
     def dismiss(self, message: ChatIncoming) -> None:
         """The message has lost its turn: whoever waits for it will hear of it."""
         if is_awaited(message) and len(self.dismissed) < MAX_DISMISSED:
-            content = message.content[:DISMISSED_CONTENT]
-            self.dismissed.append(message.model_copy(update={"content": content}))
+            kept = {"content": message.content[:DISMISSED_CONTENT], "role_ids": list[str]()}
+            self.dismissed.append(message.model_copy(update=kept))
 
     def _has_room(self, entry: QueueEntry) -> bool:
         if len(self._entries) >= MAX_WAITING:
             return False
-        waiting = sum(_size(each.invocation) for each in self._entries)
-        return waiting + _size(entry.invocation) <= MAX_BYTES
+        waiting = sum(self._size(each.invocation) for each in self._entries)
+        return waiting + self._size(entry.invocation) <= MAX_BYTES
 
     def waiting_ids(self) -> list[str]:
         return [entry.invocation.message_id for entry in self._entries]
@@ -108,5 +112,11 @@ class ChannelQueue:
         )
 
 
-def _size(message: ChatIncoming) -> int:
+def _carried(message: ChatIncoming) -> int:
+    content = len(json.dumps(message.content, ensure_ascii=False).encode())
+    roles = sum(len(role_id) + len('"",') for role_id in message.role_ids)
+    return content + roles + ENVELOPE
+
+
+def _content(message: ChatIncoming) -> int:
     return len(message.content.encode()) + ENVELOPE

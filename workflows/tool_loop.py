@@ -119,6 +119,9 @@ class ToolLoop:
                 )
             if result.status is not StreamStatus.FUNCTION_CALL:
                 return self._ending(result)
+            if self._outbox.is_cut:
+                return LoopEnd(StreamStatus.FOLLOW_UP_INTERRUPT)
+            self._outbox.may_give_way = False
             await self._outbox.drained()
             if self._outbox.refusal is not None:
                 return self._refused()

@@ -49,6 +49,9 @@ OUR_BUGS: list[type[BaseException]] = [
 """A bug of ours fails its turn and lets the channel go on, in place of a task that is retried for
 ever. A non-deterministic replay is not among them: it is mended by the right code."""
 
+WORDS_CUT = "words-cut-the-delivery"
+"""2026-12-01: a stop in words, and a follow-up, end what waits to be delivered."""
+
 _OUR_FAULT = "Something went wrong on my side. The operator can see it in this turn."
 
 
@@ -96,11 +99,15 @@ class TurnWorkflow:
     def natural_stop(self) -> None:
         """The member who is being answered asked that it stop."""
         self._stop.natural = True
+        if workflow.patched(WORDS_CUT):
+            self._outbox.stop_in_words()
 
     @workflow.signal(name=FOLLOW_UP_SIGNAL)
     def follow_up(self) -> None:
         """The member who is being answered has written more, and that comes next."""
         self._stop.follow_up = True
+        if workflow.patched(WORDS_CUT):
+            self._outbox.give_way()
 
     async def _to_the_end(self, stage: Coroutine[Any, Any, LoopEnd]) -> LoopEnd:
         """Wait for a stage whatever happens, and turn a cancel into a Stop.
@@ -139,6 +146,12 @@ class TurnWorkflow:
             await outbox
         except tuple(OUR_BUGS) as bug:
             end = self._fault(bug)
+        if self._outbox.was_cut and end.status is StreamStatus.COMPLETED:
+            # The model had said all of it, and Discord had not taken it yet.
+            natural = self._stop.natural
+            return LoopEnd(
+                StreamStatus.STOPPED_BY_USER if natural else StreamStatus.FOLLOW_UP_INTERRUPT
+            )
         refusal = self._outbox.refusal
         if refusal is not None and end.status is StreamStatus.COMPLETED:
             return LoopEnd(StreamStatus.ERROR, error=f"Discord refused: {refusal.message}")

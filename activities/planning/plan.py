@@ -38,7 +38,7 @@ from storage import Persona, Storage
 from workflows.contracts.counters import ChannelCounters
 from workflows.contracts.delivery import Nothing
 from workflows.contracts.identity import Voice
-from workflows.contracts.invocation import Addressed, ChatIncoming
+from workflows.contracts.invocation import ChatIncoming
 from workflows.contracts.planning import (
     GIVE_UP_PLAN,
     PLAN_TURNS,
@@ -203,10 +203,7 @@ def _planned(persona: Persona) -> PlannedTurn:
 
 
 def _is_follow_up_eligible(message: ChatIncoming) -> bool:
-    """What a member of a server has said, and did not begin by a command (behaviour 2.3)."""
-    return (
-        message.guild_id is not None
-        and not message.is_dm
-        and message.addressed is not Addressed.COMMAND
-        and is_said(message)
-    )
+    """What a member of a server has said, and did not begin by a command (behaviour 2.3); each of
+    the personas that answer it gives way."""
+    said = is_said(message.model_copy(update={"is_persona_job": False}))
+    return message.guild_id is not None and not message.is_dm and said

@@ -61,9 +61,9 @@ async def test_the_end_of_a_turn_is_recorded_once(storage: Storage) -> None:
     here = await remembered(storage)
     assert here is not None
     assert here.turns_since_update == 1
-    assert [(e.author, e.text, e.is_persona) for e in here.entries] == [
-        ("Mia", "hello nova", False),
-        ("Nova", "Hi!", True),
+    assert [(e.author, e.text, e.is_persona, e.user_id) for e in here.entries] == [
+        ("Mia", "hello nova", False, "2"),
+        ("Nova", "Hi!", True, "2"),
     ]
     assert await storage.counters.totals("6") == {"a": 1}
 
@@ -126,7 +126,7 @@ def written(ago: timedelta) -> str:
     ("more", "kept"),
     [
         ({"trigger_message_id": written(timedelta(seconds=30))}, False),
-        ({"trigger_message_id": written(-timedelta(minutes=10))}, True),
+        ({"trigger_message_id": written(-timedelta(days=1))}, True),
         ({"trigger_message_id": "1", "origin": Origin.REMINDER}, True),
     ],
 )

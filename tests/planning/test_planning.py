@@ -154,7 +154,7 @@ async def test_a_plan_carries_what_the_turns_need(storage: Storage, ids: dict[st
         (message(is_manual=True, selected_persona_id=1), True),
         (message(addressed=Addressed.ALWAYS_REPLY), True),
         (command(), False),
-        (words(1, is_manual=True, is_persona_job=True, selected_persona_id=1), False),
+        (words(1, is_manual=True, is_persona_job=True, selected_persona_id=1), True),
         (said_by(1, 2), False),
         (message(is_stop_response=True), False),
         (message(origin=Origin.REMINDER), False),
@@ -164,8 +164,8 @@ async def test_a_plan_carries_what_the_turns_need(storage: Storage, ids: dict[st
 async def test_whose_answers_may_give_way_to_a_follow_up(
     storage: Storage, ids: dict[str, int], said: ChatIncoming, eligible: bool
 ) -> None:
-    """Behaviour 2.3: what a member of a server has said, also as a follow-up, and no command;
-    C020: not in a direct message."""
+    """Behaviour 2.3: what a member of a server has said, also as a follow-up, and whichever persona
+    answers it; no command; C020: not in a direct message."""
     await configure(storage, triggers={"always_reply": True})
     assert (await Planner(storage).plan(said)).follow_up_eligible is eligible
 

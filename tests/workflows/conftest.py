@@ -137,7 +137,7 @@ class Channel:
         return await self._result(self.turn(message))
 
     async def _result(self, turn: WorkflowHandle[TurnWorkflow, TurnResult]) -> TurnResult:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(90):
             while True:
                 try:
                     return await turn.result()
@@ -166,7 +166,7 @@ class Channel:
 
     async def idle(self) -> None:
         """Until the channel itself has heard that its turn has ended."""
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(90):
             while True:
                 metadata = await self.handle.query("__temporal_workflow_metadata")
                 if "A turn is running" not in str(metadata):
@@ -190,7 +190,7 @@ class Channel:
         await until(lambda: len(self.worker.finished) >= count, seconds)
 
 
-async def until(condition: Callable[[], bool], seconds: float = 20) -> None:
+async def until(condition: Callable[[], bool], seconds: float = 60) -> None:
     """Wait for a condition, with a deadline."""
     async with asyncio.timeout(seconds):
         while not condition():  # noqa: ASYNC110, what is waited for is elsewhere
@@ -215,7 +215,13 @@ async def open_channel(
     number = str(next(_snowflakes))
     discord, worker = FakeDiscord(), FakeWorker(client)
     queue = f"turns-{number}"
-    bot = Worker(client, task_queue=discord_queue(number), activities=discord.activities())
+    bot = Worker(
+        client,
+        task_queue=discord_queue(number),
+        activities=discord.activities(),
+        max_heartbeat_throttle_interval=timedelta(milliseconds=200),
+        default_heartbeat_throttle_interval=timedelta(milliseconds=100),
+    )
     channel = Channel(client, discord, worker, number, queue, number)
     async with channel.make_worker(cached) if workflows else nullcontext(), bot:
         yield channel

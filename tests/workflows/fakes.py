@@ -88,6 +88,8 @@ class FakeDiscord:
         self.fail_sends = 0
         self.alien_ordinal = False
         self.on_send: Callable[[SendRequest], Awaitable[None]] | None = None
+        self.takes: asyncio.Semaphore | None = None
+        """How many messages Discord takes for now; None: any number. A cancel ends the waiting."""
 
     @property
     def texts(self) -> list[str]:
@@ -97,13 +99,13 @@ class FakeDiscord:
     async def read_history(self, request: HistoryRequest) -> HistoryRef:
         return HistoryRef(history_id=f"history-{request.trigger_message_id}")
 
-    @activity.defn(name=SEND_SEGMENTS.name)
-    async def send_segments(self, request: SendRequest) -> SendResult:
     @activity.defn(name=CHECK_REMINDER.name)
     async def check_reminder(self, key: ReminderKey) -> ReminderStanding:
         self.checked.append(key)
         return self.on_check(key)
 
+    @activity.defn(name=SEND_SEGMENTS.name)
+    async def send_segments(self, request: SendRequest) -> SendResult:
         self.requests.append(request)
         if self.on_send is not None:
             await self.on_send(request)
@@ -117,6 +119,8 @@ class FakeDiscord:
         sent: list[SentMessage] = []
         reply_to = request.reply_to
         for outgoing in request.outgoing:
+            if not await self._may_send():
+                return SendResult(sent=sent, stopped=True)
             nonce = message_nonce(
                 request.trigger_message_id,
                 request.persona_id,
@@ -140,6 +144,18 @@ class FakeDiscord:
             reply_to = None
             sent.append(SentMessage(ordinal=outgoing.ordinal, message_id=found.id))
         return SendResult(sent=sent)
+
+    async def _may_send(self) -> bool:
+        """False: cancelled meanwhile."""
+        try:
+            while self.takes is not None and self.takes.locked():
+                activity.heartbeat()
+                await asyncio.sleep(0.02)
+        except asyncio.CancelledError:
+            return False
+        if self.takes is not None:
+            await self.takes.acquire()
+        return True
 
     @activity.defn(name=DELETE_MESSAGES.name)
     async def delete_messages(self, request: DeleteRequest) -> DeleteResult:
@@ -174,6 +190,7 @@ class FakeDiscord:
             self.end_typing,
             self.post_hidden_notices,
             self.report_back,
+            self.check_reminder,
         ]
 
 
@@ -190,7 +207,6 @@ class ModelCall:
     sequence: int = 0
 
     async def say(self, *texts: str) -> None:
-            self.check_reminder,
         """Signal segments, as the streaming activity does."""
         segments: list[Segment] = []
         for text in texts:

@@ -149,10 +149,12 @@ async def test_a_cancelled_channel_tells_those_who_wait(channel: Channel) -> Non
     assert len(channel.discord.reports) == 1
 
 
+@pytest.mark.parametrize("letter", ["🦞", "\x1b"], ids=["in UTF-8", "escaped in JSON"])
 async def test_full_queue_and_dismissed_fit_a_continue_as_new(
-    environment: WorkflowEnvironment,
+    environment: WorkflowEnvironment, letter: str
 ) -> None:
-    """What waits, and who has to be told of a loss, stay below the size of a payload."""
+    """What waits, and who has to be told of a loss, stay below the size of a payload, whatever
+    their authors write and however many roles they have."""
     async with open_channel(environment.client, cached=100) as channel:
         channel.continue_after_turns = 1
         go = asyncio.Event()
@@ -166,13 +168,19 @@ async def test_full_queue_and_dismissed_fit_a_continue_as_new(
         await until(lambda: len(channel.worker.model_calls) == 1)
         for number in range(150):
             base = away(channel, str(number))
-            await channel.post(base.model_copy(update={"content": "🦞" * 4000}))
+            update = {"content": letter * 4000, "role_ids": [str(2**63 + n) for n in range(250)]}
+            await channel.post(base.model_copy(update=update))
         go.set()
         await channel.finished(3, 60)
 
 
-async def test_thirty_two_calls_with_maximal_everything(channel: Channel) -> None:
+async def test_thirty_two_calls_with_maximal_everything(environment: WorkflowEnvironment) -> None:
     """Results and notices at their maximum in one response."""
+    async with open_channel(environment.client, cached=100) as channel:
+        await thirty_two_calls(channel)
+
+
+async def thirty_two_calls(channel: Channel) -> None:
     channel.worker.context = ContextRef(context_id="", log_channel_id="99")
 
     async def tool(request: ToolRequest) -> ToolResult:

@@ -14,9 +14,9 @@ from temporalio.client import WorkflowFailureError
 from tests.workflows.conftest import Channel, until
 from tests.workflows.fakes import ModelCall, ModelScript, script_of, tool_success
 from workflows.contracts.counters import ChannelCounters
-from workflows.contracts.generation import ModelResult, StreamStatus
+from workflows.contracts.generation import FunctionCall, ModelResult, StreamStatus
 from workflows.contracts.identity import Voice
-from workflows.contracts.invocation import Addressed, ChatIncoming, QuotaSource
+from workflows.contracts.invocation import Addressed, ChatIncoming, Origin, QuotaSource
 from workflows.contracts.planning import (
     PlannedTurn,
     PlanReason,
@@ -291,6 +291,83 @@ async def test_text_that_was_on_its_way_is_delivered_at_a_stop_in_words(channel:
     assert channel.discord.texts == ["shown", "the rest", "Sorry."]
 
 
+async def long_answer(call: ModelCall) -> ModelResult:
+    """Twelve paragraphs at once, of which Discord takes one; the model goes on."""
+    await call.say(*(f"part {number}" for number in range(12)))
+    return await call.until_cancelled()
+
+
+async def whole_answer(call: ModelCall) -> ModelResult:
+    """The same, and the model has ended."""
+    await call.say(*(f"part {number}" for number in range(11)))
+    return call.result("part 11")
+
+
+@pytest.mark.parametrize("answer", [long_answer, whole_answer])
+async def test_what_waits_for_discord_is_not_sent_after_a_stop_in_words(
+    channel: Channel, answer: ModelScript
+) -> None:
+    """2.4: a stop ends the delivery too. It does not take as long as Discord would need for what
+    the model has said already, and meanwhile for nobody else is anything dropped."""
+    channel.worker.plan = eligible
+    channel.worker.script = after(answer, then="All right.")
+    channel.discord.takes = asyncio.Semaphore(1)
+    first = await channel.post()
+    await until(lambda: channel.discord.texts == ["part 0"])
+    stop = await channel.post(channel.message("please stop", addressed=Addressed.NOT))
+    result = await channel.answered(first)
+    assert result.status is StreamStatus.STOPPED_BY_USER
+    assert channel.worker.finished[0].reply_text == "part 0"
+    channel.discord.takes = None
+    await channel.answered(stop)
+    assert channel.discord.texts == ["part 0", "All right."]
+
+
+@pytest.mark.parametrize("answer", [long_answer, whole_answer])
+async def test_what_waits_for_discord_gives_way_to_a_follow_up(
+    channel: Channel, answer: ModelScript
+) -> None:
+    """C012: the unsent rest is dropped, also of an answer that the model has ended; it counts as
+    interrupted."""
+    channel.worker.plan = eligible
+    channel.worker.script = after(answer, then="About cats.")
+    channel.discord.takes = asyncio.Semaphore(1)
+    first = await channel.post()
+    await until(lambda: channel.discord.texts == ["part 0"])
+    more = await channel.post(channel.message("no, about cats", addressed=Addressed.NOT))
+    result = await channel.answered(first)
+    assert result.status is StreamStatus.FOLLOW_UP_INTERRUPT
+    channel.discord.takes = None
+    await channel.answered(more)
+    assert channel.discord.texts == ["part 0", "About cats."]
+
+
+async def test_a_chain_of_tools_says_its_words_in_spite_of_a_follow_up(channel: Channel) -> None:
+    """C013, for text that waits for Discord when the tool has been called already."""
+    channel.worker.plan = eligible
+    tool_runs, go_on = asyncio.Event(), asyncio.Event()
+
+    async def waits(request: ToolRequest) -> ToolResult:
+        tool_runs.set()
+        while not go_on.is_set():
+            activity.heartbeat()
+            await asyncio.sleep(0.02)
+        return tool_success(request)
+
+    channel.worker.tool = waits
+    channel.worker.script = script_of(
+        lambda call: call.tools(FunctionCall(call_id="c", name="look"), text="Let me look."),
+        lambda call: call.result("one", "two", "three"),
+    )
+    first = await channel.post()
+    await tool_runs.wait()
+    more = await channel.post(channel.message("no, about cats", addressed=Addressed.NOT))
+    go_on.set()
+    assert (await channel.answered(first)).status is StreamStatus.COMPLETED
+    await channel.answered(more)
+    assert channel.discord.texts == ["Let me look.", "one", "two", "three"] * 2
+
+
 async def test_a_stop_response_is_immune_to_further_stops(channel: Channel) -> None:
     channel.worker.plan = eligible
     channel.worker.script = streams
@@ -370,6 +447,17 @@ async def test_what_was_said_before_a_kill_and_arrives_after_it_is_dropped(
     await channel.answered(newer)
     assert late.message_id not in channel.worker.triggers
     assert channel.discord.texts == ["shown", "next"]
+
+
+async def test_a_kill_drops_nothing_that_comes_due_after_it(channel: Channel) -> None:
+    """A reminder, or a report from another channel: their ids tell no time."""
+    channel.worker.script = after(streams)
+    running = await channel.post(channel.message("Nova", message_id="1000"))
+    await until(lambda: channel.discord.texts == ["shown"])
+    await channel.kill(command_id="2000")
+    await channel.stopped(running)
+    due = await channel.post(channel.message("tea", message_id="1001", origin=Origin.REMINDER))
+    await channel.answered(due)
 
 
 async def test_a_kill_that_finds_nothing_drops_nothing(channel: Channel) -> None:

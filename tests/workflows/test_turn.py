@@ -380,7 +380,7 @@ async def test_kills_at_random_instants(environment: WorkflowEnvironment) -> Non
 
         channel.worker.script = script
         hit = 0
-        for _ in range(30):
+        for _ in range(15):
             message = await channel.post()
             await asyncio.sleep(chance.uniform(0, 0.5))
             outcome = await channel.kill()
@@ -388,7 +388,7 @@ async def test_kills_at_random_instants(environment: WorkflowEnvironment) -> Non
             # When this one has its answer, the killed turn is over, or never began.
             await channel.answered(await channel.post())
             await check_nothing_after_the_cancel(channel, message)
-        assert hit > 5, "most kills must meet a running turn"
+        assert hit > 2, "most kills must meet a running turn"
 
 
 async def check_nothing_after_the_cancel(channel: Channel, message: ChatIncoming) -> None:

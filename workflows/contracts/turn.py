@@ -115,15 +115,21 @@ class ChannelState(Contract):
     """Newest last, bounded: gateway events that Discord repeats are answered once."""
 
 
-LOCK_RULES = 1
+DISPOSITION_RULES = 1
 """2026-11-30: what finds a channel locked is disposed of by `workflows.disposition`."""
+
+SIZE_RULES = 2
+"""2026-12-01: what waits is measured as continue-as-new carries it."""
+
+LOCK_RULES = SIZE_RULES
+"""The newest."""
 
 
 class ChannelInput(Contract):
     channel_id: str
     rules: int = 0
-    """Which rules this run was begun under: `LOCK_RULES`, or 0 for one that queues whatever finds
-    it locked, as channels did before. Continue-as-new takes the newest."""
+    """Which rules this run was begun under; 0 for one that queues whatever finds it locked, as
+    channels did at first. Continue-as-new takes the newest."""
     state: ChannelState = ChannelState()
     idle_seconds: float = 3600
     """The channel closes after this long without a message; signal-with-start opens it again."""
