@@ -30,7 +30,7 @@ from workflows.contracts.tools import TranscriptEntry
 KEY = "sk-loopback-1234567890abcdef"
 
 
-async def until(condition: Callable[[], Any], timeout: float = 5) -> None:
+async def until(condition: Callable[[], Any], timeout: float = 30) -> None:
     """Wait for `condition`. Raises TimeoutError after `timeout` seconds."""
     async with asyncio.timeout(timeout):
         while not condition():  # noqa: ASYNC110 - it looks at what has no event of its own

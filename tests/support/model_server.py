@@ -140,7 +140,7 @@ class ReceivedRequest:
                 return " ".join(part.get("text", "") for part in content)
         return ""
 
-    async def wait_closed_early(self, timeout: float = 5) -> float:
+    async def wait_closed_early(self, timeout: float = 30) -> float:
         """When the client went away. Raises AssertionError when it did not, or not in time."""
         async with asyncio.timeout(timeout):
             await self.over.wait()
@@ -199,7 +199,7 @@ class ModelServer:
         """Queue the script of the next request that has none yet."""
         self._scripts.append(steps)
 
-    async def wait_for_requests(self, count: int, timeout: float = 5) -> list[ReceivedRequest]:
+    async def wait_for_requests(self, count: int, timeout: float = 30) -> list[ReceivedRequest]:
         """Wait until `count` model requests have arrived, and return all."""
         async with asyncio.timeout(timeout), self._arrived:
             await self._arrived.wait_for(lambda: len(self.requests) >= count)
