@@ -56,7 +56,8 @@ class EffectsActivities:
         # what brought a synthetic turn about was nobody's utterance, and its id tells no time
         is_synthetic = request.origin is not Origin.MESSAGE
         if not is_synthetic and request.user_text.strip():
-            entries.append(_entry(request, request.user_name, request.user_text, False, now))
+            author = await self._author(request)
+            entries.append(_entry(request, author, request.user_text, False, now))
         entries.append(_entry(request, request.persona_name, response, True, now))
         await self._storage.short_term.capture(
             turn_id=request.turn_id,
@@ -70,6 +71,11 @@ class EffectsActivities:
             # a turn that was under way when the channel was cleared does not come back (D78)
             as_of=now if is_synthetic else written_at(request.trigger_message_id),
         )
+
+    async def _author(self, request: FinishRequest) -> str:
+        if request.author_persona_id is None:
+            return request.user_name
+        return (await self._storage.personas.get(request.author_persona_id)).name
 
     async def _count_tools(self, request: FinishRequest) -> None:
         if request.is_dm or not request.tools_succeeded:

@@ -325,6 +325,7 @@ class TurnWorkflow:
             channel_name=message.channel_name,
             persona_name=self._turn.persona_name,
             user_name=message.author_name,
+            author_persona_id=message.author_persona_id,
             user_text=message.content,
             reply_text=self._said(),
             details_text="\n".join(self._loop.details) if self._loop else "",

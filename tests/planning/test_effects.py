@@ -99,6 +99,18 @@ async def test_details_are_remembered(storage: Storage, said: str, remembered_as
     assert here.entries[-1].text == remembered_as
 
 
+async def test_what_a_persona_said_is_not_put_into_a_members_mouth(storage: Storage) -> None:
+    """Personas that call each other do it in the name of the member who began it."""
+    luna = await storage.personas.create("6", "Luna", "You are Luna.")
+    await finish(storage, ended(author_persona_id=luna.id))
+    here = await remembered(storage)
+    assert here is not None
+    assert [(entry.author, entry.is_persona) for entry in here.entries] == [
+        ("Luna", False),
+        ("Nova", True),
+    ]
+
+
 async def test_full_privacy_is_not_remembered(storage: Storage) -> None:
     for privacy, kept in ((Privacy.FULL, False), (Privacy.PARTIAL, True)):
         await storage.configs.change_user("2", lambda _, p=privacy: UserConfig(privacy=p))

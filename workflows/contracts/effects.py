@@ -29,6 +29,8 @@ class FinishRequest(Contract):
     channel_name: str = ""
     persona_name: str = ""
     user_name: str = ""
+    author_persona_id: int | None = None
+    """The persona that said what was answered, where it was no person."""
     user_text: str = ""
     """What was answered, for short-term memory; with `reply_text` the only content here. It is
     the argument of a local activity, which stands in no history."""
