@@ -308,6 +308,58 @@ async def interrupted(channel: Channel) -> dict[str, WorkflowHandle]:
     }
 
 
+async def cut(channel: Channel) -> dict[str, WorkflowHandle]:
+    """Discord has taken one of many segments: one answer is stopped in words, another one gives way
+    to a follow-up."""
+    turns: dict[str, WorkflowHandle] = {}
+    channel.worker.plan = eligible
+    for name, words in (("stopped", "please stop"), ("gave_way", "no, about cats")):
+
+        async def writes_much(call: ModelCall) -> ModelResult:
+            await call.say(*(f"part {number}" for number in range(12)))
+            return await call.until_cancelled()
+
+        begun = len(channel.discord.messages)
+        channel.discord.takes = asyncio.Semaphore(1)
+        channel.worker.script = writes_much
+        message = await channel.post()
+        await until(lambda count=begun + 1: len(channel.discord.messages) == count)
+        channel.worker.script = script_of(lambda call: call.result("All right."))
+        more = await channel.post(channel.message(words, addressed=Addressed.NOT))
+        await channel.answered(message)
+        channel.discord.takes = None
+        await channel.answered(more)
+        turns[f"{name}_turn"] = channel.turn(message)
+    return {**turns, "channel": channel.handle}
+
+
+async def asked_in_a_stop(channel: Channel) -> dict[str, WorkflowHandle]:
+    """A command while a `/kill` is under way, and a message from before it that arrives late."""
+    release = asyncio.Event()
+
+    async def slow_to_die(call: ModelCall) -> ModelResult:
+        await call.say("shown")
+        try:
+            return await call.until_cancelled()
+        except asyncio.CancelledError:
+            await release.wait()
+            raise
+
+    channel.worker.script = slow_to_die
+    message = await channel.post(channel.message("Nova", message_id="1000"))
+    await until(lambda: channel.discord.texts == ["shown"])
+    channel.worker.script = script_of(lambda call: call.result("Asked for."))
+    await channel.kill(command_id="1002")
+    await channel.post(channel.message("Nova, me too", message_id="1001"))
+    asked = await channel.post(
+        channel.message("", message_id="1003", addressed=Addressed.COMMAND, is_manual=True)
+    )
+    release.set()
+    await channel.stopped(message)
+    await channel.answered(asked)
+    return {"channel": channel.handle}
+
+
 async def several(channel: Channel) -> dict[str, WorkflowHandle]:
     """Two personas answer one message, the second after an empty answer."""
     luna = PlannedTurn(persona_id=2, persona_name="Luna", voice=Voice(name="Luna", is_main=False))
@@ -410,6 +462,8 @@ SCENARIOS: dict[str, Scenario] = {
         after_kill,
         interrupted,
         several,
+        cut,
+        asked_in_a_stop,
         reported,
         reminded,
         held_back,
