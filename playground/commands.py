@@ -6,12 +6,11 @@ Source: Discord's API reference, "Application Commands".
 from __future__ import annotations
 
 import re
-from enum import IntEnum
 from typing import Any
 
-from playground import wire
 from playground.errors import DiscordError, invalid_form, too_long, unknown_command
 from playground.events import Event
+from playground.options import CannotInvoke, OptionType, expectation, value_of
 from playground.world import World
 
 COMMAND_LIMIT = 100
@@ -19,25 +18,7 @@ OPTION_LIMIT = 25
 CHAT_INPUT = 1
 
 
-class OptionType(IntEnum):
-    SUB_COMMAND = 1
-    SUB_COMMAND_GROUP = 2
-    STRING = 3
-    INTEGER = 4
-    BOOLEAN = 5
-    USER = 6
-    CHANNEL = 7
-    ROLE = 8
-    MENTIONABLE = 9
-    NUMBER = 10
-    ATTACHMENT = 11
-
-
 _NAME = re.compile(r"[-_'\w]{1,32}")
-
-
-class CannotInvoke(Exception):
-    """A member filled in a command wrongly; the message says what is wrong."""
 
 
 class Commands:
@@ -127,48 +108,26 @@ class Commands:
         resolved: dict[str, Any],
         focused: str | None,
     ) -> list[dict[str, Any]]:
+        """With `focused`: that one as it is typed, and of the others those that are right."""
         filled = []
         for option in options:
-            if option["name"] not in values:
+            name = option["name"]
+            if name not in values:
                 if option.get("required") and focused is None:
-                    raise CannotInvoke(f"option {option['name']!r} is required")
+                    raise CannotInvoke(f"{name!r} is required: {expectation(option)}")
                 continue
-            value = values[option["name"]]
-            if option["name"] != focused:
-                value = self._value(option, value, resolved)
-            item = {"name": option["name"], "type": option["type"], "value": value}
-            filled.append(item | ({"focused": True} if option["name"] == focused else {}))
+            item = {"name": name, "type": option["type"], "value": values[name]}
+            if name == focused:
+                filled.append(item | {"focused": True})
+                continue
+            try:
+                item["value"] = value_of(option, values[name], self._world, resolved)
+            except CannotInvoke:
+                if focused is None:
+                    raise
+                continue
+            filled.append(item)
         return filled
-
-    def _value(self, option: dict[str, Any], value: Any, resolved: dict[str, Any]) -> Any:
-        try:
-            match option["type"]:
-                case OptionType.INTEGER:
-                    return int(value)
-                case OptionType.NUMBER:
-                    return float(value)
-                case OptionType.BOOLEAN:
-                    return value if isinstance(value, bool) else str(value).lower() == "true"
-                case OptionType.USER:
-                    user = self._world.users[int(value)]
-                    resolved.setdefault("users", {})[str(user.id)] = wire.user(user)
-                    member = wire.member(self._world, self._world.members[user.id], with_user=False)
-                    member["permissions"] = str(self._world.permissions_of(user.id))
-                    resolved.setdefault("members", {})[str(user.id)] = member
-                    return str(user.id)
-                case OptionType.CHANNEL:
-                    channel = self._world.channels[int(value)]
-                    body = wire.channel(self._world, channel) | {"permissions": "0"}
-                    resolved.setdefault("channels", {})[str(channel.id)] = body
-                    return str(channel.id)
-                case OptionType.ROLE:
-                    role = self._world.roles[int(value)]
-                    resolved.setdefault("roles", {})[str(role.id)] = wire.role(role)
-                    return str(role.id)
-                case _:
-                    return str(value)
-        except (ValueError, KeyError, TypeError, OverflowError):
-            raise CannotInvoke(f"option {option['name']!r} does not take {value!r}") from None
 
     def _names(self) -> str:
         return ", ".join(f"/{body['name']}" for body in self.all.values()) or "none"

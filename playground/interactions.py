@@ -1,4 +1,4 @@
-"""Slash commands, buttons and completions: a member acts, the bot has three seconds to answer.
+"""Commands, buttons, forms and completions: a member acts, the bot has three seconds to answer.
 
 Source: Discord's API reference, "Receiving and Responding". Interactions and ephemeral answers
 live in memory only: Discord's clients forget them as well.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections import OrderedDict
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 from typing import Any
@@ -19,12 +20,14 @@ from playground.errors import (
     DiscordError,
     already_acknowledged,
     empty_message,
+    invalid_form,
     invalid_webhook_token,
     unknown_interaction,
     unknown_message,
     unknown_webhook,
 )
 from playground.events import Event
+from playground.forms import Form, read_form
 from playground.messages import Messages
 from playground.records import EPHEMERAL, LOADING, Channel, Message
 from playground.snowflakes import now_iso
@@ -71,12 +74,15 @@ class Interaction:
     member_id: int
     source: Message | None = None
     """The message whose button was pressed."""
+    opener: Interaction | None = None
+    """Of a form: the interaction that it was the answer to."""
     started: float = field(default_factory=time.monotonic)
     acknowledged_by: Callback | None = None
     original: Message | None = None
     followups: list[Message] = field(default_factory=list)
     choices: list[dict[str, Any]] | None = None
-    modal: dict[str, Any] | None = None
+    form: Form | None = None
+    """Shown to the member, until the bot has taken it in."""
 
     @property
     def age(self) -> float:
@@ -111,6 +117,7 @@ class Interactions:
         member_id: int,
         data: dict[str, Any],
         source: Message | None = None,
+        opener: Interaction | None = None,
     ) -> Interaction:
         """Tells the bot about it; the answer is found in the returned record later."""
         interaction = Interaction(
@@ -121,6 +128,7 @@ class Interactions:
             channel,
             member_id,
             source,
+            opener,
         )
         self._recent[interaction.id] = interaction
         while len(self._recent) > _KEPT:
@@ -128,6 +136,14 @@ class Interactions:
         payload = self._payload(interaction, data)
         self._world.hub.publish(Event("INTERACTION_CREATE", payload, channel=channel))
         return interaction
+
+    def submit(self, opener: Interaction, given: Mapping[str, str]) -> Interaction:
+        """The form that `opener` was answered with, filled in. Raises NotFilledIn."""
+        assert opener.form is not None
+        data = opener.form.submission(given)
+        kind = InteractionType.MODAL
+        channel, member_id, source = opener.channel, opener.member_id, opener.source
+        return self.start(kind, opener.name, channel, member_id, data, source, opener)
 
     def _payload(self, interaction: Interaction, data: dict[str, Any]) -> dict[str, Any]:
         world, channel = self._world, interaction.channel
@@ -213,8 +229,12 @@ class Interactions:
             case Callback.CHOICES:
                 interaction.choices = list(data.get("choices") or [])[:25]
             case Callback.MODAL:
-                interaction.modal = data
+                if interaction.kind not in (InteractionType.COMMAND, InteractionType.COMPONENT):
+                    raise invalid_form("type", "BASE_TYPE_CHOICES", "A form cannot be shown here.")
+                interaction.form = read_form(data)
         interaction.acknowledged_by = kind
+        if interaction.opener is not None:
+            interaction.opener.form = None
         self._world.hub.wake()
         return self._response(interaction, kind)
 

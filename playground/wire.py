@@ -234,7 +234,7 @@ def application(world: World) -> Json:
     }
 
 
-def _is_bots_webhook(world: World, webhook_id: int | None) -> bool:
+def is_bots_webhook(world: World, webhook_id: int | None) -> bool:
     """Discord says whose a message is only where an application owns the webhook."""
     known = world.webhooks.get(webhook_id) if webhook_id is not None else None
     return webhook_id is not None and (known is None or known.creator_id == world.bot_id)
@@ -333,7 +333,7 @@ def message(
         body["reactions"] = [_reaction(world, *item) for item in record.reactions.items()]
     if record.webhook_id is not None:
         body["webhook_id"] = str(record.webhook_id)
-    if record.interaction is not None or _is_bots_webhook(world, record.webhook_id):
+    if record.interaction is not None or is_bots_webhook(world, record.webhook_id):
         body["application_id"] = str(world.bot_id)
     if record.interaction is not None:
         body["interaction_metadata"] = {

@@ -26,7 +26,7 @@ from pydantic_ai.messages import ModelRequest as RequestMessage
 from activities.context.stickers import HEADING as STICKERS
 from activities.generation.demo_summons import Kind, Summons, read_summons
 from activities.generation.demo_wishes import asks_for_memories, find_wish
-from activities.generation.demo_words import QUOTED_WORDS, plain
+from activities.generation.demo_words import QUOTED_WORDS, plain, quoted
 
 _QUEUED = re.compile(r"\A\[Reply to this earlier message by .{1,120}?: \"(.*)\"\]\Z")
 _AUTHOR = re.compile(r"\A[^\n:]{1,100}: ")
@@ -163,18 +163,18 @@ def demo_reply(messages: Sequence[ModelMessage], tools: Collection[str]) -> Demo
 
 def _run_errand(errand: Summons, tools: Collection[str], stickers: Sequence[str]) -> DemoReply:
     """What a turn does that no message began: it reminds, does its task, or reports."""
-    task = plain(errand.task, ERRAND_CHARS)
+    task = quoted(errand.task, ERRAND_CHARS)
     who = plain(errand.asked_by)
     there = plain(errand.where) or "another channel"
     match errand.kind:
         case Kind.REMINDER:
-            return DemoReply(f"{errand.mention} Reminder: {task}")
+            return DemoReply(f"{errand.mention} Reminder: {plain(errand.task, ERRAND_CHARS)}")
         case Kind.OWN_TASK:
             return _do(errand.task, "A task of my own has come due", tools, stickers)
         case Kind.SENT_HERE:
             return _do(errand.task, f"{who} has sent me here from {there}", tools, stickers)
         case Kind.BACK:
-            said = f" Last said there: “{plain(errand.last_said, ERRAND_CHARS)}”."
+            said = f" Last said there: “{quoted(errand.last_said, ERRAND_CHARS)}”."
             return DemoReply(
                 f"{who}, I am back from {there}, where my task was “{task}”. {errand.outcome}"
                 f"{said if errand.last_said else ''}"
@@ -188,11 +188,11 @@ def _run_errand(errand: Summons, tools: Collection[str], stickers: Sequence[str]
 
 def _do(task: str, why: str, tools: Collection[str], stickers: Sequence[str]) -> DemoReply:
     if (wish := find_wish(task, tools, stickers)) is not None:
-        return DemoReply(f"{why}: “{plain(task, ERRAND_CHARS)}”.", wish.call)
+        return DemoReply(f"{why}: “{quoted(task, ERRAND_CHARS)}”.", wish.call)
     if spoken := _SPEAKING.match(task):
         return DemoReply(f"{why} to say: {plain(spoken[1], ERRAND_CHARS)}")
     return DemoReply(
-        f"{why}: “{plain(task, ERRAND_CHARS)}”. I am a demo model, so to say it is all that I "
+        f"{why}: “{quoted(task, ERRAND_CHARS)}”. I am a demo model, so to say it is all that I "
         "can do of it."
     )
 
@@ -209,7 +209,7 @@ def _recollection(messages: Sequence[ModelMessage]) -> str:
             continue
         for line in str(part.content).splitlines():
             if found := _MEMORY.match(line):
-                known.append(f"- about {plain(about)}: {plain(found[1])}")
+                known.append(f"- about {plain(about)}: {quoted(found[1])}")
             elif isinstance(part, UserPromptPart) and (person := _PERSON.match(line)):
                 about = person[1]
     if not known:
@@ -287,7 +287,7 @@ def _echo(said: str) -> str:
     words = said.split()
     if not words:
         return "Your message had no words in it that I could repeat."
-    quote = plain(" ".join(words[:QUOTED_WORDS]))
+    quote = quoted(" ".join(words[:QUOTED_WORDS]))
     more = " …" if len(words) > QUOTED_WORDS else ""
     count = "one word" if len(words) == 1 else f"{len(words)} words"
     question = " It sounds like a question." if said.rstrip().endswith("?") else ""
@@ -314,9 +314,10 @@ def _comment(result: ToolReturnPart[Any]) -> str:
         return "It is set. It would come also if everything here were restarted in between."
     if result.tool_name == "select_sticker_for_response":
         return "Here you are."
-    title = plain(str(fields.get("title") or "a page without a title"))
+    named = fields.get("title")
+    title = quoted(str(named)) if named else "a page without a title"
     text = " ".join(str(fields.get("text", "")).split())
-    beginning = f" It begins: “{plain(text)} …”" if text else ""
+    beginning = f" It begins: “{quoted(text)} …”" if text else ""
     return f"I read “{title}”.{beginning}"
 
 

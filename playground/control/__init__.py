@@ -15,11 +15,13 @@ Acting as a member
     POST   /control/commands        {channel, member, name, options?, wait?}: the interaction
     POST   /control/components      {channel, member, message, custom_id, values?, wait?}
     POST   /control/autocomplete    {channel, member, name, options, focused, wait?}
+    POST   /control/forms           {member, interaction, values: {custom_id: text}, wait?}: fills
+                                    in what an interaction was answered with
     GET    /control/interactions/ID ?wait=seconds
 
 An interaction: {id, status: waiting|deferred|answered|unanswered, ephemeral, response, followups,
-choices, modal}. `wait` (5 s by default) ends as soon as it is answered; a bot that only
-acknowledges a press counts as answered.
+choices, form: {title, fields}}. `wait` (5 s by default) ends as soon as it is answered; a bot that
+only acknowledges a press counts as answered.
 
 Looking
     GET /control/state              guild, members, channels, commands, bot online or not

@@ -9,10 +9,11 @@ from typing import Any
 
 from aiohttp import web
 
-from playground.commands import CannotInvoke
 from playground.control import values
 from playground.control.values import ControlError
 from playground.errors import DiscordError
+from playground.forms import NotFilledIn
+from playground.options import CannotInvoke
 from playground.records import Channel, Message
 from playground.services import SERVICES, Services
 
@@ -28,6 +29,8 @@ async def answer_as_json(request: web.Request, handler: Handler) -> web.StreamRe
         return await handler(request)
     except ControlError as error:
         return web.json_response({"error": str(error)}, status=error.status)
+    except NotFilledIn as error:
+        return web.json_response({"error": str(error), "fields": error.problems}, status=400)
     except CannotInvoke as error:
         return web.json_response({"error": str(error)}, status=400)
     except DiscordError as error:

@@ -1,4 +1,4 @@
-"""Slash commands, buttons and completions, as a member uses them."""
+"""Slash commands, buttons, forms and completions, as a member uses them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def view(services: Services, interaction: Interaction) -> dict[str, Any]:
         "response": None if original is None or pressed else views.message(services, original),
         "followups": [views.message(services, m) for m in interaction.followups],
         "choices": interaction.choices,
-        "modal": interaction.modal,
+        "form": interaction.form.view() if interaction.form else None,
     }
 
 
@@ -127,10 +127,31 @@ def _find_component(parts: list[dict[str, Any]], custom_id: str) -> dict[str, An
     return None
 
 
+@routes.post("/forms")
+async def form(request: web.Request) -> web.Response:
+    services, body = services_of(request), await order(request)
+    opener = _known(services, values.snowflake(needed(body, "interaction"), "interaction"))
+    if opener.form is None:
+        raise ControlError("no form is open there: it has been sent, or was never shown", 409)
+    if find_member(services, needed(body, "member")) != opener.member_id:
+        raise ControlError("that form is shown to another member", 403)
+    given = {
+        key: values.text(text, key)
+        for key, text in values.table(body.get("values") or {}, "values").items()
+    }
+    interaction = services.interactions.submit(opener, given)
+    return await _answered(services, interaction, seconds(body.get("wait"), DEFAULT_WAIT))
+
+
 @routes.get(r"/interactions/{interaction:\d+}")
 async def get(request: web.Request) -> web.Response:
     services = services_of(request)
-    interaction = services.interactions.get(int(request.match_info["interaction"]))
+    interaction = _known(services, int(request.match_info["interaction"]))
+    return await _answered(services, interaction, seconds(request.query.get("wait"), 0))
+
+
+def _known(services: Services, key: int) -> Interaction:
+    interaction = services.interactions.get(key)
     if interaction is None:
         raise ControlError("no such interaction (only recent ones are kept)", 404)
-    return await _answered(services, interaction, seconds(request.query.get("wait"), 0))
+    return interaction

@@ -9,7 +9,7 @@ from playground.interactions import InteractionType
 from playground.records import LOADING, Channel, Message, MessageType, User
 from playground.services import Services
 from playground.snowflakes import created_at, iso
-from playground.turns import turn_id, turn_url
+from playground.turns import search_url, turn_id, turn_url
 
 Json = dict[str, Any]
 
@@ -94,10 +94,15 @@ def _reply(services: Services, record: Message) -> Json:
 
 
 def _turn(services: Services, record: Message) -> Json | None:
+    """Which turn said it. `workflow_id` None: through a webhook, so the address is a search."""
+    config, bot_id = services.config, services.world.bot_id
+    if wire.is_bots_webhook(services.world, record.webhook_id):
+        at = created_at(record.id)
+        found = search_url(config.temporal_ui, config.namespace, record.channel_id, at)
+        return {"workflow_id": None, "url": found}
     workflow_id = turn_id(record.channel_id, record.nonce)
-    if workflow_id is None or record.author_id != services.world.bot_id:
+    if workflow_id is None or record.author_id != bot_id:
         return None
-    config = services.config
     url = turn_url(config.temporal_ui, config.namespace, workflow_id)
     return {"workflow_id": workflow_id, "url": url}
 
@@ -140,6 +145,7 @@ def state(services: Services) -> Json:
         "guild": {"id": str(world.guild_id), "name": world.guild_name},
         "bot": user(world.users[world.bot_id]) | {"online": services.gateway.online},
         "members": [user(u) for u in world.users.values() if not u.bot],
+        "roles": [{"id": str(role.id), "name": role.name} for role in world.roles.values()],
         "channels": [channel(services, c) for c in world.channels.values()],
         "stickers": [
             {"id": str(item.id), "name": item.name, "emoji": item.emoji}

@@ -1,6 +1,12 @@
 // The control interface, and the stream of changes.
 
-export class Refused extends Error {}
+export class Refused extends Error {
+  // `fields`: of a form, what is wrong by custom id.
+  constructor(message, fields) {
+    super(message);
+    this.fields = fields;
+  }
+}
 
 export async function call(method, path, body) {
   const response = await fetch(`/control${path}`, {
@@ -9,7 +15,7 @@ export async function call(method, path, body) {
     body: body ? JSON.stringify(body) : undefined,
   });
   const answer = await response.json();
-  if (!response.ok) throw new Refused(answer.error ?? `error ${response.status}`);
+  if (!response.ok) throw new Refused(answer.error ?? `error ${response.status}`, answer.fields);
   return answer;
 }
 

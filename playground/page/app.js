@@ -3,11 +3,13 @@
 import { Refused, call, follow } from "./api.js";
 import { Composer } from "./composer.js";
 import { avatar, element } from "./dom.js";
+import { FormDialog } from "./form.js";
 import { continues, messageItem } from "./message.js";
 
 const $ = (id) => document.getElementById(id);
 const PAGE = 100;
 const NEAR_END_PX = 80;
+const POLL = 0.3; // seconds
 const TRIES = ["roll 2d6", "tell me a story", "what can you do?"];
 
 const app = {
@@ -41,15 +43,31 @@ const app = {
   },
 };
 const composer = new Composer(app);
+const form = new FormDialog(sendForm);
 
 async function noAnswer(request, what) {
-  if (!app.state.bot.online) throw new Refused("the bot is offline");
+  mustBeOnline();
   const slow = new Promise((resolve) => setTimeout(resolve, 400, null));
   const settle = request.then((answer) => {
     if (answer.status === "unanswered") composer.complain(`${what}: the bot did not respond in time`);
+    if (answer.form) form.open(answer);
   });
   await Promise.race([settle, slow]);
   settle.catch((error) => composer.complain(error.message));
+}
+
+// Done as soon as the bot has taken it in, whenever its answer comes.
+async function sendForm(interaction, values) {
+  mustBeOnline();
+  let answer = await call("POST", "/forms", { interaction, member: app.me.id, values, wait: POLL });
+  while (answer.status === "waiting") {
+    answer = await call("GET", `/interactions/${answer.id}?wait=${POLL}`);
+  }
+  if (answer.status === "unanswered") throw new Refused("The bot did not respond in time: try again.");
+}
+
+function mustBeOnline() {
+  if (!app.state.bot.online) throw new Refused("the bot is offline");
 }
 
 // remembering
@@ -180,20 +198,27 @@ async function load(channel) {
 }
 
 async function loadOlder() {
-  if (app.complete || app.loading || !app.messages.size) return;
-  app.loading = true;
-  try {
-    const oldest = [...app.messages.keys()].reduce(earlier);
-    const path = `/channels/${app.channel.id}/messages?limit=${PAGE}&before=${oldest}`;
-    const { messages } = await call("GET", path);
-    app.complete = messages.length < PAGE;
-    for (const message of messages) app.messages.set(message.id, message);
-    const fromEnd = $("scroller").scrollHeight - $("scroller").scrollTop;
-    drawLog();
-    $("scroller").scrollTop = $("scroller").scrollHeight - fromEnd;
-  } finally {
-    app.loading = false;
-  }
+  if (app.complete || !app.messages.size) return;
+  app.loading ??= loadPage().finally(() => { app.loading = null; });
+  await app.loading;
+}
+
+async function loadPage() {
+  const channel = app.channel;
+  const path = `/channels/${channel.id}/messages?limit=${PAGE}&before=${oldest()}`;
+  const { messages } = await call("GET", path);
+  if (app.channel.id !== channel.id) return;
+  app.complete = messages.length < PAGE;
+  for (const message of messages) app.messages.set(message.id, message);
+  const fromEnd = $("scroller").scrollHeight - $("scroller").scrollTop;
+  drawLog();
+  $("scroller").scrollTop = $("scroller").scrollHeight - fromEnd;
+}
+
+const oldest = () => [...app.messages.keys()].reduce(earlier);
+
+async function loadUntil(id) {
+  while (!app.messages.has(id) && !app.complete && order(id, oldest()) < 0) await loadOlder();
 }
 
 // messages
@@ -221,18 +246,32 @@ const act = {
     channel: app.channel.id, member: app.me.id, message: message.id, custom_id: customId, wait: 4,
   }), "The button")),
   dismiss: (message) => { app.ephemeral.delete(message.id); drawLog(); },
-  goTo: async (channelId, id) => {
-    const channel = visible().find((c) => c.id === channelId);
-    if (channel && channel.id !== app.channel.id) await open(channel);
-    act.show(id);
-  },
-  show: (id) => {
-    const item = $("log").querySelector(`[data-id="${CSS.escape(id)}"]`);
-    item?.scrollIntoView({ block: "center" });
-    item?.classList.add("flash");
-    setTimeout(() => item?.classList.remove("flash"), 1600);
-  },
+  goTo: (channelId, id) => attempt(goTo(channelId, id)),
 };
+
+async function goTo(channelId, id) {
+  const channel = visible().find((c) => c.id === channelId);
+  if (!channel) throw new Refused(`${app.me.name} does not see that channel.`);
+  if (channel.id !== app.channel.id) await open(channel);
+  if (!id) return;
+  await loadUntil(id);
+  const item = $("log").querySelector(`[data-id="${CSS.escape(id)}"]`);
+  if (!item) throw new Refused("That message is not there any more.");
+  item.scrollIntoView({ block: "center" });
+  item.classList.add("flash");
+  setTimeout(() => item.classList.remove("flash"), 1600);
+}
+
+// A link into this guild leads there inside the page: {text, go}. Null for any other.
+const LINK = /^https:\/\/(?:www\.|ptb\.|canary\.)?discord(?:app)?\.com\/channels\/(\d+|@me)\/(\d+)(?:\/(\d+))?\/?$/;
+
+function jump(href) {
+  const [, guild, channelId, id] = LINK.exec(href) ?? [];
+  const channel = app.state.channels.find((c) => c.id === channelId);
+  if (!channel || guild !== (channel.kind === "dm" ? "@me" : app.state.guild.id)) return null;
+  const text = `${channel.kind === "dm" ? "@" : "#"}${label(channel)}${id ? " › 💬" : ""}`;
+  return { text, go: () => act.goTo(channelId, id) };
+}
 
 async function attempt(request) {
   try { await request; } catch (error) { composer.complain(error.message); }
@@ -241,6 +280,7 @@ async function attempt(request) {
 const names = {
   user: (id) => [...app.state.members, app.state.bot].find((u) => u.id === id)?.name,
   channel: (id) => app.state.channels.find((c) => c.id === id)?.name,
+  jump,
 };
 
 const stickers = (id) => app.state.stickers?.find((sticker) => sticker.id === id);

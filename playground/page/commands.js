@@ -2,8 +2,12 @@
 
 const SUB_COMMAND = 1;
 const SUB_GROUP = 2;
+const BOOLEAN = 5;
 const USER = 6;
 const CHANNEL = 7;
+const ROLE = 8;
+const MENTIONABLE = 9;
+const KINDS = { text: 0, thread: 11 }; // of channels, as an option's channel_types name them
 
 // [{path: "config set", description, options}]
 export function flatten(commands) {
@@ -78,18 +82,36 @@ function read(commands, typed) {
 // What an option may be, as labels: null where it may be anything.
 export function offers(option, state) {
   if (option.choices?.length) return option.choices.map(({ name }) => name);
-  if (option.type === USER) return [...state.members, state.bot].map(({ name }) => `@${name}`);
-  if (option.type === CHANNEL) {
-    return state.channels.filter(({ kind }) => kind !== "dm").map(({ name }) => `#${name}`);
+  if (option.type === BOOLEAN) return ["True", "False"];
+  const sign = option.type === CHANNEL ? "#" : "@";
+  return pool(option, state)?.map(({ name }) => sign + bare(name)) ?? null;
+}
+
+// Whom or what an option's value may name: null where it names nothing.
+function pool(option, state) {
+  const people = [...state.members, state.bot];
+  switch (option.type) {
+    case USER: return people;
+    case ROLE: return state.roles;
+    case MENTIONABLE: return [...people, ...state.roles];
+    case CHANNEL: return state.channels.filter(({ kind }) =>
+      kind !== "dm" && (option.channel_types ?? [KINDS[kind]]).includes(KINDS[kind]));
+    default: return null;
   }
-  return null;
+}
+
+const bare = (name) => name.replace(/^[@#]/, "");
+
+// What one may do after "/name" where that is no command yet: the paths that begin with it.
+export function within(commands, typed) {
+  const name = typed.slice(1).split(/\s/)[0];
+  return commands.map(({ path }) => path).filter((path) => path.startsWith(`${name} `));
 }
 
 function resolve(option, value, state) {
   const choice = option.choices?.find(({ name }) => name.toLowerCase() === value.toLowerCase());
   if (choice) return choice.value;
-  const bare = value.replace(/^[@#]/, "").toLowerCase();
-  const people = [...state.members, state.bot];
-  const pool = option.type === USER ? people : option.type === CHANNEL ? state.channels : [];
-  return pool.find((one) => one.name.toLowerCase() === bare)?.id ?? value;
+  const wanted = bare(value).toLowerCase();
+  const found = pool(option, state)?.find(({ name }) => bare(name).toLowerCase() === wanted);
+  return found?.id ?? value;
 }

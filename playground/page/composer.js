@@ -1,9 +1,16 @@
 // The box to type in: messages, replies, mentions, slash commands.
 
 import { Refused } from "./api.js";
-import { filling, flatten, matching, offers, parse } from "./commands.js";
+import { filling, flatten, matching, offers, parse, within } from "./commands.js";
 import { avatar, element } from "./dom.js";
 import { begun, withMentions } from "./mentions.js";
+
+function unknown(commands, typed) {
+  const word = typed.split(/\s/)[0];
+  const inner = within(commands, typed).map((path) => path.slice(word.length));
+  if (!inner.length) return `there is no command ${word}`;
+  return `${word} needs one of its subcommands: ${inner.join(", ")}`;
+}
 
 const $ = (id) => document.getElementById(id);
 
@@ -208,7 +215,7 @@ export class Composer {
   async submitCommand(typed) {
     const { state } = this.app;
     const command = parse(flatten(state.commands), typed, state);
-    if (!command) throw new Refused(`there is no command ${typed.split(" ")[0]}`);
+    if (!command) throw new Refused(unknown(flatten(state.commands), typed));
     await this.app.command(command.name, command.options);
   }
 }

@@ -2,7 +2,8 @@
 
 import { element } from "./dom.js";
 
-// `names` resolves ids: {user(id), channel(id)} give a name or undefined.
+// `names` resolves ids: {user(id), channel(id)} give a name or undefined. Its jump(href) gives
+// {text, go} for a link that leads to somewhere in the page, null for any other.
 
 export function markdown(text, names) {
   const root = document.createDocumentFragment();
@@ -115,8 +116,16 @@ function list(lines, names) {
   return node;
 }
 
-const link = (href, children) =>
-  element("a", { href, target: "_blank", rel: "noreferrer noopener" }, ...children);
+// `children`: what it shows; null where it is the bare address.
+export function link(href, children, names) {
+  const jump = names.jump(href);
+  if (!jump) {
+    return element("a", { href, target: "_blank", rel: "noreferrer noopener" }, ...(children ?? [href]));
+  }
+  const look = children ? "link" : "mention";
+  return element("button", { type: "button", class: look, onclick: jump.go }, ...(children ?? [jump.text]));
+}
+
 const wrap = (tag) => (match, names) => element(tag, {}, ...inline(match[1], names));
 const mention = (text) => element("span", { class: "mention" }, text);
 
@@ -125,9 +134,9 @@ const RULES = [
   [/\\([^\p{L}\p{N}\s])/uy, (match) => match[1]],
   [/(`+)([^]*?[^`])\1(?!`)/y, (match) => element("code", {}, match[2])],
   [/\[([^[\]\n]+)\]\(<?(https?:\/\/[^\s()<>]+(?:\([^\s()<>]*\)[^\s()<>]*)*)>?\)/y,
-    (match, names) => link(match[2], inline(match[1], names))],
-  [/<(https?:\/\/[^\s<>]+)>/y, (match) => link(match[1], [match[1]])],
-  [/https?:\/\/[^\s<]*[^\s<.,:;"'!?)\]*_~|]/y, (match) => link(match[0], [match[0]])],
+    (match, names) => link(match[2], inline(match[1], names), names)],
+  [/<(https?:\/\/[^\s<>]+)>/y, (match, names) => link(match[1], null, names)],
+  [/https?:\/\/[^\s<]*[^\s<.,:;"'!?)\]*_~|]/y, (match, names) => link(match[0], null, names)],
   [/<@!?(\d+)>/y, (match, names) => mention(`@${names.user(match[1]) ?? "unknown"}`)],
   [/<#(\d+)>/y, (match, names) => mention(`#${names.channel(match[1]) ?? "unknown"}`)],
   [/<@&(\d+)>/y, () => mention("@role")],

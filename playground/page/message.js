@@ -1,7 +1,7 @@
 // One message as a list item.
 
 import { avatar, element } from "./dom.js";
-import { markdown, plain } from "./markdown.js";
+import { link, markdown, plain } from "./markdown.js";
 
 const GROUP_MS = 7 * 60 * 1000;
 
@@ -26,7 +26,7 @@ const ofTheSameTurn = (message, before) =>
 
 export const isSystem = (message) => ["pinned", "thread_created"].includes(message.type);
 
-// `context`: {me, names, stickers, act} where `act` has reply, react, remove, press, dismiss, show.
+// `context`: {me, names, stickers, act} where `act` has reply, react, remove, press, dismiss, goTo.
 export function messageItem(message, first, context) {
   if (isSystem(message)) return systemItem(message);
   const classes = ["message", first && "first", message.ephemeral && "ephemeral"];
@@ -72,7 +72,7 @@ function replyLine(message, context) {
   if (target.deleted) {
     return element("div", { class: "reply" }, element("span", {}, "The message was deleted"));
   }
-  const show = () => context.act.show(target.id);
+  const show = () => context.act.goTo(message.channel, target.id);
   return element("button", { type: "button", class: "reply", onclick: show },
     element("b", {}, target.author.name), element("span", {}, preview(target, context) || "…"));
 }
@@ -98,7 +98,7 @@ function turnLink(message) {
     href: message.turn.url,
     target: "_blank",
     rel: "noreferrer",
-    title: `${message.turn.workflow_id} in the Temporal UI`,
+    title: `${message.turn.workflow_id ?? "The turn that was open here then"}, in the Temporal UI`,
   }, "turn ↗");
 }
 
@@ -137,15 +137,9 @@ function embedBox(embed, context) {
   return box;
 }
 
-// A link to a message of this guild leads to it here; every other one is what it says.
-const HERE = /^https:\/\/discord\.com\/channels\/\d+\/(\d+)\/(\d+)$/;
-
 function linked(text, url, context) {
   if (!/^https?:\/\//.test(url ?? "")) return text;
-  const here = HERE.exec(url);
-  if (!here) return element("a", { href: url, target: "_blank", rel: "noreferrer" }, text);
-  const go = () => context.act.goTo(here[1], here[2]);
-  return element("button", { type: "button", class: "link", onclick: go }, text);
+  return link(url, [text], context.names);
 }
 
 function stickerTile(sticker, context) {

@@ -6,6 +6,7 @@ import asyncio
 import json
 import time
 from collections.abc import Collection
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -32,10 +33,11 @@ from activities.generation.demo_script import (
     LONG_STORY,
     WHAT_TO_TRY,
     DemoReply,
-    demo_reply,
 )
+from activities.generation.demo_script import demo_reply as reply_as_sent
 from activities.tools.registry import ToolRegistry
 from bot.reporting import OUTCOMES, UNREADABLE
+from bot.triggers import PersonaTriggers, TriggerIndex
 from storage import Memory
 from tests.generation.conftest import STOPPED, Desk, until
 from workflows.contracts.generation import StreamStatus
@@ -62,10 +64,21 @@ def said(text: str) -> list[ModelMessage]:
     return [ModelRequest(parts=[UserPromptPart(text)])]
 
 
+def demo_reply(messages: list[ModelMessage], tools: Collection[str]) -> DemoReply:
+    """Its reply as it is read."""
+    reply = reply_as_sent(messages, tools)
+    return replace(reply, text=as_read(reply.text))
+
+
+def as_read(text: str) -> str:
+    """Without what sets the letters of a quotation apart, and shows nothing."""
+    return text.replace("\u034f", "")
+
+
 async def test_it_says_what_it_is_and_how_to_get_a_real_model(desk: Desk) -> None:
     desk.use(provider="demo", model="", demo_pace=0)
     result = await desk.call("Ada: @Nova what is the weather like on the moon?")
-    text = desk.whole_text(result)
+    text = as_read(desk.whole_text(result))
     assert result.status is StreamStatus.COMPLETED
     assert text.startswith("I am a demo model.")
     assert "what is the weather like on the moon?" in text
@@ -77,7 +90,7 @@ async def test_it_says_what_it_is_and_how_to_get_a_real_model(desk: Desk) -> Non
 
 async def _same(desk: Desk, question: str, text: str) -> bool:
     desk.turn.batches.clear()
-    return desk.whole_text(await desk.call(question)) == text
+    return as_read(desk.whole_text(await desk.call(question))) == text
 
 
 @pytest.mark.parametrize(
@@ -143,6 +156,31 @@ def test_it_repeats_what_was_said_as_it_was_written(message: str, echo: str) -> 
     assert echo in demo_reply(said(message), TOOLS).text
 
 
+NAMES = ["Rex", "Mira", "Professor Oak", "さくら", "éva", "नोवा"]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Ada: Rex and Mira, say hello",
+        "Ada: rex, MIRA",
+        "Ada: professor oak and her (mira)",
+        "Ada: さくらさん、おはよう éva नोवा",
+        "Ada: remember me to Mira?\n  what do you remember?",
+    ],
+)
+def test_what_it_repeats_calls_no_other_persona(message: str) -> None:
+    """As the bot itself finds names in what a persona has said."""
+    personas = [PersonaTriggers(n, n == 0, (name,), name) for n, name in enumerate(NAMES)]
+    index = TriggerIndex(personas)
+    assert index.named(message)
+    memory = SystemPromptPart("- [id:3] Mira and Rex like tea")
+    context = [ModelRequest(parts=[memory]), *said(message)]
+    sent = reply_as_sent(context, TOOLS).text
+    assert index.named(as_read(sent))
+    assert not index.named(sent)
+
+
 def test_its_advice_is_given_once_in_a_conversation() -> None:
     """Also when it comes back from the channel's history, paragraph by paragraph."""
     first = demo_reply(said("Ada: hello"), TOOLS).text
@@ -198,7 +236,7 @@ async def test_it_comments_on_pages_and_failures(
     entry = TranscriptEntry(response_id=first.response_id, results=[result])
     desk.turn.batches.clear()
     second = await desk.call("Ada: read it", call_index=1, new_entries=(entry,))
-    assert says in desk.whole_text(second)
+    assert says in as_read(desk.whole_text(second))
 
 
 async def test_a_long_story_shows_the_splitter_something(desk: Desk) -> None:

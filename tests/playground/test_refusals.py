@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from playground.control import values
 from playground.control.values import ControlError
 from playground.faults import Fault
+from playground.options import CannotInvoke, value_of
 from tests.playground.conftest import Bot
 
 _JSON = st.recursive(
@@ -111,11 +112,80 @@ async def test_what_a_command_does_not_take(start_bot, hand):
         ("kill", {"option": "now"}, "/kill takes no options"),
         ("add", {"three": "3"}, "/add has no option 'three'; it takes: one, two"),
         ("add", ["1", "2"], "'options' must be an object"),
-        ("add", {"one": [1], "two": 2}, "option 'one' does not take [1]"),
+        ("add", {"one": [1], "two": 2}, "'one' takes a whole number, not [1]"),
+        ("add", {"one": 1}, "'two' is required: a whole number"),
         (" / ", {}, "the bot has registered /kill, /add"),
     ):
         refused = await hand("POST", "/commands", 400, **where, name=name, options=options)
         assert says in refused["error"]
+
+
+STRING, WHOLE, YES_NO, USER, CHANNEL, ROLE, EITHER, NUMBER, FILE = range(3, 12)
+
+
+@pytest.mark.parametrize(
+    ("option", "taken", "refused"),
+    [
+        (
+            {"type": STRING, "choices": [{"name": "On", "value": "on"}]},
+            {"on": "on"},
+            {"maybe": "one of: On", "On": "one of: On", "": "one of: On"},
+        ),
+        (
+            {"type": STRING, "min_length": 2, "max_length": 3},
+            {"ab": "ab", "👍👍👍": "👍👍👍", 12: "12"},
+            {"a": "text of 2 to 3 characters", "abcd": "2 to 3", True: "text"},
+        ),
+        ({"type": STRING}, {"x": "x"}, {"": "text"}),
+        (
+            {"type": WHOLE, "min_value": 0, "max_value": 5},
+            {"0": 0, "+5": 5, 3: 3},
+            {"-1": "a whole number from 0 to 5", 6: "0 to 5", "1.5": "whole", "٣": "whole"},
+        ),
+        ({"type": WHOLE, "min_value": 1}, {}, {"0": "a whole number of at least 1", True: "1"}),
+        ({"type": WHOLE}, {2**53 - 1: 2**53 - 1}, {2**53: "whole", "9" * 30: "whole"}),
+        ({"type": WHOLE, "choices": [{"name": "one", "value": 1}]}, {"1": 1}, {2: "one of: one"}),
+        (
+            {"type": NUMBER, "max_value": 1},
+            {"0.5": 0.5, "-.5": -0.5, 1: 1.0},
+            {"nan": "a number of at most 1", "1e999": "number", "1_0": "number", "inf": "number"},
+        ),
+        ({"type": YES_NO}, {"True": True, False: False}, {"maybe": "true or false", 1: "true"}),
+        ({"type": USER}, {"{Ada}": "{Ada}"}, {"Ada": "a member, not 'Ada'", "{side talk}": "a"}),
+        ({"type": CHANNEL}, {"{side talk}": "{side talk}"}, {"{dm:Ada}": "channel", "7": "a"}),
+        (
+            {"type": CHANNEL, "channel_types": [0, 15]},
+            {"{general}": "{general}"},
+            {"{side talk}": "a channel, not"},
+        ),
+        ({"type": ROLE}, {"{@everyone}": "{@everyone}"}, {"{Ada}": "a role", "x": "a role"}),
+        (
+            {"type": EITHER},
+            {"{Ada}": "{Ada}", "{@everyone}": "{@everyone}"},
+            {"{general}": "a member or a role"},
+        ),
+        ({"type": FILE}, {}, {"x": "what the playground cannot give"}),
+    ],
+    ids=str,
+)
+def test_an_option_takes_what_discord_lets_a_member_send(playground, option, taken, refused):
+    """`{name}` stands for the id of what is called so. What no client sends, no bot expects."""
+    world = playground.services.world
+    ids = {role.name: str(role.id) for role in world.roles.values()}
+    ids |= {user.name: str(user.id) for user in world.users.values()}
+    ids |= {channel.name: str(channel.id) for channel in world.channels.values() if channel.name}
+    ids["dm:Ada"] = str(world.dm_with(int(ids["Ada"])).id)
+
+    def with_id(typed):
+        return ids[typed[1:-1]] if str(typed).startswith("{") else typed
+
+    option = {"name": "it", **option}
+    for typed, value in taken.items():
+        assert value_of(option, with_id(typed), world, {}) == with_id(value)
+    for typed, says in refused.items():
+        with pytest.raises(CannotInvoke, match=r"^'it' takes ") as error:
+            value_of(option, with_id(typed), world, {})
+        assert says in str(error.value)
 
 
 @pytest.mark.parametrize("value", [True, -1, 1.5, "1", None, 10**400])

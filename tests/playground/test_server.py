@@ -7,12 +7,13 @@ import re
 import signal
 import sys
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 
 import aiohttp
 import pytest
 
 from playground import PlaygroundConfig, PlaygroundError, serve
-from playground.turns import turn_id
+from playground.turns import search_url, turn_id
 from tests.playground.conftest import DEADLINE
 
 
@@ -162,6 +163,23 @@ def test_a_turn_is_read_from_a_nonce():
     assert turn_id(5, nonce[:18] + "2" + nonce[19:]) == f"turn/5/{trigger}/7/2"
     assert turn_id(5, "12345678901234567890") is None
     assert turn_id(5, None) is None
+
+
+async def test_what_a_webhook_says_leads_to_the_turn_that_was_open_then(bot, hand):
+    """It has no nonce; a search by channel and time finds the one turn."""
+    hook = await bot.text_channel().create_webhook(name="Mira")
+    sent = await hook.send("hi", wait=True)
+    (seen,) = await hand.messages()
+    assert seen["turn"]["workflow_id"] is None
+    address = urlsplit(seen["turn"]["url"])
+    assert (address.netloc, address.path) == ("127.0.0.1:8233", "/namespaces/default/workflows")
+    moment = sent.created_at.isoformat(timespec="milliseconds")
+    (query,) = parse_qs(address.query)["query"]
+    assert query == (
+        f'WorkflowId STARTS_WITH "turn/{sent.channel.id}/" AND StartTime <= "{moment}"'
+        f' AND (CloseTime >= "{moment}" OR ExecutionStatus = "Running")'
+    )
+    assert search_url(None, "default", 5, sent.created_at) is None
 
 
 def _base36(number: int, width: int) -> str:
