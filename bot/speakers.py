@@ -16,7 +16,7 @@ from typing import Protocol, TypeAlias
 import discord
 
 from bot.delivery.signatures import without_name, without_reply_line
-from bot.delivery.usernames import same_username
+from text.usernames import same_username
 
 
 class KnownPersona(Protocol):
@@ -105,7 +105,9 @@ class Speakers:
 
 
 def named(personas: Iterable[KnownPersona], username: str) -> int | None:
-    """The persona that speaks under this name through a webhook."""
-    return next(
-        (persona.persona_id for persona in personas if same_username(persona.name, username)), None
-    )
+    """The persona that speaks under this name through a webhook. Of several that Discord shows
+    alike, as older databases may hold them, the one whose name it is to the letter."""
+    alike = [persona for persona in personas if same_username(persona.name, username)]
+    if not alike:
+        return None
+    return max(alike, key=lambda persona: persona.name == username).persona_id

@@ -31,7 +31,6 @@ import discord
 import structlog
 
 from bot.delivery.once import OneAttempt
-from bot.delivery.usernames import username_of
 from bot.discord_faults import (
     MISSING_ACCESS,
     MISSING_PERMISSIONS,
@@ -41,6 +40,7 @@ from bot.discord_faults import (
 )
 from bot.speakers import Personas, SaidBy, Speakers, named, nobody_known
 from runtime.logs import register_secret
+from text.usernames import username_of
 
 log = structlog.get_logger(__name__)
 

@@ -72,6 +72,7 @@ with workflow.unsafe.imports_passed_through():
         LOCK_RULES,
         NATURAL_STOP_SIGNAL,
         SIZE_RULES,
+        STOP_RULES,
         TOOLS_USED_SIGNAL,
         ChannelInput,
         ChannelState,
@@ -328,6 +329,7 @@ class ChannelWorkflow:
             by_command=message.addressed is Addressed.COMMAND,
             is_stop_response=message.is_stop_response,
             follow_ups=self._follow_ups,
+            reads_marks=self._channel.rules >= STOP_RULES,
         )
         self._show()
         plan = await self._plan(message)

@@ -12,12 +12,10 @@ from collections.abc import Sequence
 
 from activities.planning.known import Known, channel_persona
 from storage import Persona
+from text.words import drawn_in, folded
 from workflows.contracts.invocation import Addressed, ChatIncoming
 
-_REPEATED = re.compile(r"(.)\1+", re.DOTALL)
 _MENTION = re.compile(r"<@!?(\d+)>")
-_SAME_LETTERS = str.maketrans({"\uff20": "@", "\u0131": "i", "\u0307": None})
-"""The at sign of Japanese keyboards; the dotless i, and the dot that a capital one leaves."""
 
 
 def called_personas(
@@ -68,19 +66,14 @@ class _AtWords:
 
     def __init__(self, text: str) -> None:
         self._mentioned = {match[1] for match in _MENTION.finditer(text)}
-        self._text = _drawn_in(text)
+        self._text = drawn_in(folded(text))
 
     def call(self, words: Sequence[str]) -> bool:
-        return any(self._calls(word.strip()) for word in words)
+        return any(self._calls(folded(word)) for word in words)
 
     def _calls(self, word: str) -> bool:
         mention = _MENTION.fullmatch(word)
         if mention is not None:
             return mention[1] in self._mentioned
-        return "@" + _drawn_in(word.removeprefix("@")) in self._text
-
-
-def _drawn_in(text: str) -> str:
-    """Without case, and with each letter once in a row."""
-    plain = " ".join(text.split()).casefold().translate(_SAME_LETTERS)
-    return _REPEATED.sub(r"\1", plain)
+        # a word may have been given with its sign
+        return drawn_in(f"@{word.lstrip('@')}") in self._text

@@ -31,9 +31,11 @@ def personas_here(
 
 
 def persona_named(known: Sequence[PersonaTriggers], typed: str) -> PersonaTriggers | None:
-    """Whatever the case, the width of the letters and the spaces around it."""
+    """Whatever the case, the width of the letters and the spaces around it. Of several that this
+    fits, as older databases may hold them, the one whose name it is to the letter."""
     wanted = _compared(typed)
-    return next((persona for persona in known if _compared(persona.name) == wanted), None)
+    alike = [persona for persona in known if _compared(persona.name) == wanted]
+    return max(alike, key=lambda persona: persona.name == typed.strip(), default=None)
 
 
 def no_such_persona(typed: str) -> str:

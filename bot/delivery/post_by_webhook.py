@@ -27,7 +27,6 @@ import discord
 
 from bot.delivery.once import OneAttempt
 from bot.delivery.post import Blocked, Posted, Refused
-from bot.delivery.usernames import username_of
 from bot.discord_faults import (
     FILTER_CODES,
     INVALID_FORM,
@@ -40,6 +39,7 @@ from bot.discord_faults import (
     try_again,
 )
 from bot.webhooks import GONE, ManagedWebhook
+from text.usernames import username_of
 from workflows.contracts.delivery import Refusal
 from workflows.contracts.identity import Voice
 

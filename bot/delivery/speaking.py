@@ -27,7 +27,6 @@ from bot.delivery.post_by_webhook import (
     delete_by_webhook,
     post_by_webhook,
 )
-from bot.delivery.usernames import same_username
 from bot.discord_faults import (
     NETWORK_FAULTS,
     UNKNOWN_MESSAGE,
@@ -36,6 +35,7 @@ from bot.discord_faults import (
     try_again,
 )
 from bot.webhooks import ManagedWebhook, ManagedWebhooks
+from text.usernames import same_username
 from workflows.contracts.delivery import OutgoingKind
 from workflows.contracts.identity import Voice
 

@@ -6,7 +6,10 @@ Each check returns the value as it is stored, or raises ValueError with words fo
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import zip_longest
 from urllib.parse import urlsplit
+
+from text.visible import has_visible, strip_invisible
 
 NAME_LIMIT = 80
 """Characters, as many as the database's column and a webhook's name hold."""
@@ -19,10 +22,29 @@ AVATAR_LIMIT = 512
 """Characters of the address."""
 
 
+_JOINS = frozenset("\u200c\u200d" + "".join(map(chr, range(0xE0020, 0xE0080))))
+"""Seen by what they do to their neighbours: joiners, and the letters of a region's flag."""
+
+
 def checked_name(name: str) -> str:
-    if name != " ".join(name.split()) or not name.isprintable():
-        raise ValueError("name must be one line without spaces at its ends")
+    if name != " ".join(name.split()):
+        raise ValueError("name must be one line, with single spaces and none at its ends")
+    if not has_visible(name):
+        raise ValueError("name holds nothing that can be seen")
+    check_seen("name", name)
     return name
+
+
+def check_seen(what: str, text: str) -> None:
+    """One line in which nothing is hidden: no controls, no change of direction, and joiners only
+    where writing needs them, as in emoji and in Arabic and Indic scripts."""
+    if len(text.splitlines()) > 1:
+        raise ValueError(f"{what} must be one line")
+    shown = strip_invisible(text)
+    hidden = next((c for c, kept in zip_longest(text, shown) if c != kept), None)
+    hidden = hidden or next((c for c in shown if not (c.isprintable() or c in _JOINS)), None)
+    if hidden is not None:
+        raise ValueError(f"{what} holds a character that cannot be seen (U+{ord(hidden):04X})")
 
 
 def checked_triggers(triggers: Sequence[str]) -> list[str]:

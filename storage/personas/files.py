@@ -21,6 +21,7 @@ from storage.personas.fields import (
     checked_prompt,
     checked_triggers,
 )
+from text.usernames import told_apart_by
 
 DEFAULT_FILE = Path(__file__).parent / "nova.md"
 
@@ -76,8 +77,8 @@ class PersonaFile(BaseModel):
 def read_folder(folder: Path) -> list[PersonaFile]:
     """All `*.md` files of `folder`, by name, except hidden ones.
 
-    A folder that is missing or holds none is given a copy of the default first. Names differ (also
-    in more than case), and exactly one file is main. Raises PersonaFileError.
+    A folder that is missing or holds none is given a copy of the default first. Names can be
+    told apart (`text.usernames`), and exactly one file is main. Raises PersonaFileError.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -94,11 +95,12 @@ def read_folder(folder: Path) -> list[PersonaFile]:
 
     by_name: dict[str, PersonaFile] = {}
     for persona in personas:
-        other = by_name.setdefault(persona.name.casefold(), persona)
+        other = by_name.setdefault(told_apart_by(persona.name), persona)
         if other is not persona:
-            raise PersonaFileError(
-                f'{folder / persona.source}: {other.source} has the name "{other.name}" already'
-            )
+            taken = f'{other.source} has the name "{other.name}" already'
+            if other.name.casefold() != persona.name.casefold():
+                taken += f', and "{persona.name}" cannot be told from it: change one of them'
+            raise PersonaFileError(f"{folder / persona.source}: {taken}")
     mains = [persona.source for persona in personas if persona.main]
     if not mains:
         raise PersonaFileError(

@@ -16,12 +16,15 @@ from storage.errors import PersonaConflict
 from storage.personas.fields import (
     NAME_LIMIT,
     PROMPT_LIMIT,
+    check_seen,
     checked_avatar,
     checked_name,
     checked_prompt,
     checked_triggers,
 )
 from storage.personas.models import PersonaChanges
+from text.usernames import told_apart_by
+from text.visible import has_visible
 
 MAX_PERSONAS = 50
 """That answer in one server and are its own."""
@@ -80,8 +83,11 @@ def check_room(own: Sequence[Row[Any]], made: int) -> None:
 
 def check_name_free(others: Iterable[Row[Any]], name: str) -> None:
     for other in others:
-        if other.name.casefold() == name.casefold():
-            raise PersonaConflict(f'there is a persona named "{other.name}" here already')
+        if told_apart_by(other.name) == told_apart_by(name):
+            taken = f'there is a persona named "{other.name}" here already'
+            if other.name.casefold() != name.casefold():
+                taken += f', and "{name}" cannot be told from it'
+            raise PersonaConflict(taken)
 
 
 def check_own(row: Row[Any]) -> None:
@@ -105,8 +111,9 @@ def _triggers(triggers: Sequence[str]) -> list[str]:
     for word in words:
         if len(word) > TRIGGER_LIMIT:
             raise ValueError(f"a trigger is longer than {TRIGGER_LIMIT} characters")
-        if not word.isprintable():
-            raise ValueError("a trigger must be one line of ordinary characters")
+        if not has_visible(word):
+            raise ValueError("a trigger holds nothing that can be seen")
+        check_seen("a trigger", word)
     distinct = list({word.casefold(): word for word in reversed(words)}.values())[::-1]
     if len(distinct) > MAX_TRIGGERS:
         raise ValueError(f"a persona has at most {MAX_TRIGGERS} triggers")

@@ -23,6 +23,7 @@ from storage.personas.own import (
     fitting,
     with_default_trigger,
 )
+from text.usernames import told_apart_by
 
 _SEED_LOCK = 0x50657273
 """Key of the lock under which files become rows: "Pers" in ASCII."""
@@ -37,7 +38,7 @@ class Personas:
 
         These are the server's own and those that live everywhere. A server's own main stands
         before the one for everywhere, which is then one among the others there; and a server's own
-        persona hides one of the same name from everywhere, except the main.
+        persona hides one from everywhere that bears its name, except the main.
         """
         rows = await self._database.read(lambda connection: _living(connection, guild_id))
         return [_persona(row, is_main=is_main) for row, is_main in _answering(rows)]
@@ -97,8 +98,8 @@ class Personas:
     ) -> Persona:
         """A new persona of a server's own; without triggers, its name is one.
 
-        Raises PersonaConflict: a name that is taken there, in whatever case, too many, or a value
-        that does not fit.
+        Raises PersonaConflict: a name that cannot be told from another one there, too many, or a
+        value that does not fit.
         """
         asked = PersonaChanges(
             name=name, prompt=prompt, triggers=triggers, avatar_url=avatar_url or None
@@ -248,11 +249,11 @@ def _answering(rows: Sequence[Row[Any]]) -> list[tuple[Row[Any], bool]]:
     oldest first."""
     mains = sorted((row for row in rows if row.is_main), key=lambda row: row.guild_id is None)
     main_id = mains[0].id if mains else None
-    own_names = {row.name.casefold() for row in rows if row.guild_id is not None}
+    own_names = {told_apart_by(row.name) for row in rows if row.guild_id is not None}
     answering = [
         (row, row.id == main_id)
         for row in rows
-        if row.guild_id is not None or row.id == main_id or row.name.casefold() not in own_names
+        if row.guild_id is not None or row.id == main_id or told_apart_by(row.name) not in own_names
     ]
     # false sorts before true, and sorting keeps the order by age
     return sorted(answering, key=lambda found: not found[1])

@@ -14,6 +14,7 @@ from bot.commands import forms
 from bot.commands.answers import FAILED
 from bot.commands.authorize import MAY_NOT_MANAGE
 from bot.commands.config.desk import ONLY_IN_A_SERVER
+from bot.commands.naming import persona_named
 from bot.commands.persona import add_persona, desk
 from bot.commands.persona.desk import GONE, NOT_READ
 from bot.commands.persona.form import changes_of, edited_id, filled_form
@@ -32,6 +33,7 @@ from tests.bot.interactions import (
     interaction,
 )
 from tests.bot.loopback import DM_ID, GUILD_ID, Json, LoopbackDiscord, guild
+from tests.bot.servers import persona
 from tests.bot.waiting import until
 
 FIELDS = {"name": "Luna", "prompt": "You are Luna.", "triggers": "moon, \u6708\u3001Moon"}
@@ -166,6 +168,16 @@ async def test_a_persona_is_removed(bot: Bot) -> None:
     assert await bot.own() == {}
     assert await bot.known() == ["Nova"]
     assert "no persona named" in await bot.says("persona remove", persona="Luna")
+
+
+def test_of_names_that_look_alike_the_exact_one_is_meant() -> None:
+    """As a database of before may hold them."""
+    known = [persona(1, "Nova2", is_main=True), persona(2, "Nova²")]
+    for typed, meant in [("Nova2", 1), (" Nova² ", 2), ("nova2", 1), ("ＮＯＶＡ２", 1)]:
+        found = persona_named(known, typed)
+        assert found is not None
+        assert found.persona_id == meant
+    assert persona_named(known, "Nova") is None
 
 
 async def test_what_cannot_be_is_said_in_one_line(bot: Bot) -> None:

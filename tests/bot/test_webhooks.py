@@ -14,12 +14,14 @@ from hypothesis import strategies as st
 
 from bot.delivery import signatures
 from bot.delivery.once import NoAnswerError, OneAttempt
-from bot.delivery.usernames import FALLBACK, NAME_LIMIT, same_username, username_of
+from bot.speakers import named
 from bot.webhooks import REFUSED_FOR, ManagedWebhook, ManagedWebhooks
 from runtime.logs import redact
 from tests.bot.ports import Table, table
+from tests.bot.servers import persona
 from tests.bot.voices import ALL, FAN, LUNA, webhooks_of
 from tests.bot.waiting import until
+from text.usernames import FALLBACK, NAME_LIMIT, same_username, told_apart_by, username_of
 
 names = st.one_of(
     st.text(max_size=120),
@@ -57,6 +59,7 @@ def test_a_username_is_always_one_that_discord_takes(name: str) -> None:
     assert "clyde" not in username.lower()
     assert username_of(username) == username
     assert same_username(name, username)
+    assert told_apart_by(username) == told_apart_by(name)
 
 
 @pytest.mark.parametrize(
@@ -270,6 +273,19 @@ async def test_a_webhook_is_ours_before_it_speaks(at: Table) -> None:
     assert at.webhooks.persona_of(webhook.id, "D-iscord Fan", at.guild) == FAN.persona_id
     assert at.webhooks.persona_of(webhook.id, "Somebody", at.guild) is None
     assert at.webhooks.persona_of("12345", "Luna", at.guild) is None
+
+
+def test_of_names_that_discord_shows_alike_the_exact_one_speaks() -> None:
+    """D58: a persona that was taken for its namesake would hear itself."""
+    known = [
+        persona(1, "Nova", is_main=True),
+        persona(2, "Discord Fan"),
+        persona(3, "D-iscord Fan"),
+    ]
+    assert named(known, "D-iscord Fan") == 3
+    assert named(known[:2], "D-iscord Fan") == 2
+    assert named(known, "d-iscord fan") == 2
+    assert named(known, "Luna") is None
 
 
 async def test_another_processs_webhook_is_recognised_by_its_message(at: Table) -> None:

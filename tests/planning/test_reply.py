@@ -87,6 +87,16 @@ def test_with_an_at_sign_words_count_all_the_same(content: str, found: list[int]
         assert [persona.id for persona in choice.personas] == found
 
 
+@pytest.mark.parametrize(
+    ("word", "content"),
+    [("＠finn", "@finn hi"), ("@finn", "＠finn hi"), ("ﬁnn", "@FINN"), ("finn", "@ﬁnn")],
+)
+def test_a_word_counts_however_it_is_written(word: str, content: str) -> None:
+    """C036: planning takes for the same what the bot does."""
+    own = server(triggers={"deliberate": True, "base_words": [word]})
+    assert answers(words(NOVA, content=content), own) == [NOVA]
+
+
 def test_the_operator_s_base_words_call_the_main_persona() -> None:
     said = words(content="@oracle hi", persona_ids=[])
     deliberate = server(**DELIBERATE)

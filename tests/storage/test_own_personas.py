@@ -15,6 +15,7 @@ from sqlalchemy import update
 from storage import Persona, PersonaConflict, PersonaMissing, Storage, tables
 from storage.personas import own
 from storage.personas.fields import PROMPT_LIMIT
+from text.visible import strip_invisible
 
 Write = Callable[..., Path]
 
@@ -71,6 +72,50 @@ async def test_a_name_is_taken_in_any_case(storage: Storage, nova: Persona, name
         await storage.personas.edit(other.id, "1", name=name)
     if name.strip().casefold() == "luna":
         assert (await storage.personas.create("2", name, "Be.")).guild_id == "2"
+
+
+@pytest.mark.parametrize(
+    ("name", "other"),
+    [("Nova2", "Nova²"), ("Discord Fan", "D-iscord Fan"), ("Luna", "Ｌｕｎａ"), ("VIII", "Ⅷ")],
+)
+async def test_names_that_cannot_be_told_apart_are_not_both_there(
+    storage: Storage, nova: Persona, name: str, other: str
+) -> None:
+    """D58: a webhook's message is traced to its persona by the name alone."""
+    await storage.personas.create("1", name, "Be.")
+    with pytest.raises(PersonaConflict, match=f'"{name}" here already, and "{other}" cannot be'):
+        await storage.personas.create("1", other, "Be.")
+    third = await storage.personas.create("1", "Third", "Be.")
+    with pytest.raises(PersonaConflict, match="cannot be told from it"):
+        await storage.personas.edit(third.id, "1", name=other)
+    assert await names(storage, "1") == ["Nova", "Echo", name, "Third"]
+    await storage.personas.create("2", other, "Be.")
+
+
+async def test_a_servers_own_hides_what_cannot_be_told_from_it(
+    storage: Storage, nova: Persona, write_persona: Write
+) -> None:
+    await storage.personas.create("1", "Discord Fan", "Be.")
+    write_persona("echo.md", 'name = "D-iscord Fan"')
+    await storage.personas.seed(write_persona("nova.md", 'name = "Nova"\nmain = true'))
+    assert await names(storage, "1") == ["Nova", "Discord Fan"]
+    assert await names(storage, "2") == ["Nova", "D-iscord Fan"]
+
+
+async def test_a_pair_from_before_goes_on(storage: Storage, nova: Persona) -> None:
+    """Both answer, and either may be edited, under its own name, and removed."""
+    first = await storage.personas.create("1", "Nova2", "Be.")
+    second = await storage.personas.create("1", "Later", "Be.")
+    async with storage.database.engine.begin() as connection:
+        row = tables.personas.c.id == second.id
+        await connection.execute(update(tables.personas).where(row).values(name="Nova²"))
+    assert await names(storage, "1") == ["Nova", "Echo", "Nova2", "Nova²"]
+    edited = await storage.personas.edit(second.id, "1", name="Nova²", prompt="Be terse.")
+    assert edited.prompt == "Be terse."
+    with pytest.raises(PersonaConflict, match='"Nova2" here already'):
+        await storage.personas.edit(second.id, "1", name="NOVA2")
+    assert await storage.personas.remove(first.id, "1")
+    assert (await storage.personas.edit(second.id, "1", name="NOVA2")).name == "NOVA2"
 
 
 async def test_an_edit_changes_what_it_names(storage: Storage, nova: Persona) -> None:
@@ -211,14 +256,20 @@ async def test_a_lost_answer_makes_one_and_removes_one(
     [
         ({"name": " "}, "name is empty"),
         ({"name": "x" * 81}, "name is longer than 80 characters"),
-        ({"name": "a\x07b"}, "name must be one line"),
-        ({"name": "a\u202eb"}, "name must be one line"),
-        ({"name": "a\ud800b"}, "name must be one line"),
+        ({"name": "a\x07b"}, r"name holds a character that cannot be seen \(U\+0007\)"),
+        ({"name": "a\u202eb"}, r"name holds a character that cannot be seen \(U\+202E\)"),
+        ({"name": "a\ud800b"}, r"name holds a character that cannot be seen \(U\+D800\)"),
+        ({"name": "Lu\u200dna"}, r"name holds a character that cannot be seen \(U\+200D\)"),
+        ({"name": "\u200cنوا"}, r"name holds a character that cannot be seen \(U\+200C\)"),
+        ({"name": "\u2800"}, "name holds nothing that can be seen"),
+        ({"name": "\u200d\u3164"}, "name holds nothing that can be seen"),
         ({"prompt": " \n"}, "the prompt is empty"),
         ({"prompt": "x" * (PROMPT_LIMIT + 1)}, "the prompt is longer than 16,000 characters"),
         ({"triggers": ["a", " "]}, "triggers holds an empty one"),
         ({"triggers": ["x" * 61]}, "a trigger is longer than 60 characters"),
         ({"triggers": ["a\nb"]}, "a trigger must be one line"),
+        ({"triggers": ["a\u202eb"]}, r"a trigger holds a character that cannot be seen"),
+        ({"triggers": ["\u200d"]}, "a trigger holds nothing that can be seen"),
         ({"triggers": [str(n) for n in range(33)]}, "at most 32 triggers"),
         ({"avatar_url": "http://cdn.example/a.png"}, "avatar must be an address"),
         ({"avatar_url": "javascript:alert(1)"}, "avatar must be an address"),
@@ -235,6 +286,15 @@ def test_what_does_not_fit_is_said_in_a_line(changes: Any, says: str) -> None:
         own.fitting(changes)
     assert "\n" not in str(caught.value)
     assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["👨\u200d👩\u200d👧 Fam", "نوا\u200cها", "क्\u200dष", "❤️", "🏴\U000e0067\U000e0062\U000e007f"],
+)
+def test_joiners_stay_where_writing_needs_them(name: str) -> None:
+    fitted = own.fitting({"name": name, "triggers": [name]})
+    assert fitted == {"name": name, "triggers": [name]}
 
 
 @given(
@@ -254,13 +314,13 @@ def test_what_is_stored_always_fits(
     except PersonaConflict:
         return
     assert 1 <= len(values["name"]) <= 80
-    assert values["name"].isprintable()
+    assert strip_invisible(values["name"]) == values["name"]
     assert 1 <= len(values["prompt"]) <= PROMPT_LIMIT
     assert "\0" not in values["prompt"]
     assert len(values["triggers"]) <= own.MAX_TRIGGERS
     for trigger in values["triggers"]:
         assert 1 <= len(trigger) <= own.TRIGGER_LIMIT
-        assert trigger.isprintable()
+        assert strip_invisible(trigger) == trigger
     folded = [trigger.casefold() for trigger in values["triggers"]]
     assert len(set(folded)) == len(folded)
     assert values["avatar_url"] is None or values["avatar_url"].startswith("https://")

@@ -175,6 +175,8 @@ async def test_nobody_is_main(storage: Storage) -> None:
         ("main = true", '/nova.md: name is missing: write name = "…" between the two +++ lines'),
         ('main = true\nname = ""', "/nova.md, line 3: name is empty"),
         ('name = " Nova"\nmain = true', "/nova.md, line 2: name must be one line"),
+        ('name = "No\\u202Eva"', "/nova.md, line 2: name holds a character that cannot be seen"),
+        ('name = "\\u2800"', "/nova.md, line 2: name holds nothing that can be seen"),
         ("name = 5", "/nova.md, line 2: name must be a text in quotes"),
         (f'name = "{"x" * 81}"', "/nova.md, line 2: name is longer than 80 characters"),
         ('name = "Nova"\nmain = "yes"', "/nova.md, line 3: main must be true or false"),
@@ -237,6 +239,13 @@ def test_two_files_of_one_name_and_two_that_are_main(write_persona: Write) -> No
     folder = write_persona("b.md", 'name = "nova"')
     with pytest.raises(PersonaFileError, match=r'b\.md: a\.md has the name "Nova" already'):
         read_folder(folder)
+    write_persona("b.md", 'name = "Ｎova"')
+    with pytest.raises(PersonaFileError) as caught:
+        read_folder(folder)
+    assert str(caught.value).endswith(
+        '/b.md: a.md has the name "Nova" already, and "Ｎova" cannot be told from it: '
+        "change one of them"
+    )
     write_persona("b.md", 'name = "Luna"\nmain = true')
     with pytest.raises(PersonaFileError, match=r"b\.md: a\.md is main already"):
         read_folder(folder)

@@ -130,11 +130,33 @@ def test_a_fourth_follow_up_takes_the_ordinary_way() -> None:
 )
 def test_words_that_ask_to_stop(text: str, stops: bool) -> None:
     assert asks_to_stop(text) is stops
+    assert asks_to_stop(text, as_shown=True) is stops
 
 
-@given(st.text(max_size=200))
+@pytest.mark.parametrize(
+    ("text", "stops"),
+    [
+        ("_stop_", True),
+        ("__please__ _knock it off_!", True),
+        ("**stop** ~~now~~ ||wait||", True),
+        ("<:stop:123> stop", True),
+        ("see https://example.org/stop, and wait", True),
+        ("[stop](https://example.org)", True),
+        ("<:stop:123>", False),
+        ("<a:Stop:123> </config wait:45>", False),
+        ("https://example.org/stop", False),
+        ("<HTTPS://example.org/please/wait?pause#halt>", False),
+        ("asyncio.wait_for and quit_it", False),
+    ],
+)
+def test_a_stop_is_read_as_discord_shows_it(text: str, stops: bool) -> None:
+    assert asks_to_stop(text, as_shown=True) is stops
+
+
+@given(st.text(max_size=200) | st.text(st.sampled_from("<a:/_>stop 1https://"), max_size=200))
 def test_asking_never_fails(text: str) -> None:
     assert asks_to_stop(text) in (True, False)
+    assert asks_to_stop(text, as_shown=True) in (True, False)
 
 
 # In a channel

@@ -385,6 +385,7 @@ async def test_kills_at_random_instants(environment: WorkflowEnvironment) -> Non
             await asyncio.sleep(chance.uniform(0, 0.5))
             outcome = await channel.kill()
             hit += outcome.stopped
+            await channel.idle()  # what is said while a stop is under way is ignored
             # When this one has its answer, the killed turn is over, or never began.
             await channel.answered(await channel.post())
             await check_nothing_after_the_cancel(channel, message)

@@ -121,7 +121,10 @@ DISPOSITION_RULES = 1
 SIZE_RULES = 2
 """2026-12-01: what waits is measured as continue-as-new carries it."""
 
-LOCK_RULES = SIZE_RULES
+STOP_RULES = 3
+"""2026-12-01: a stop in words is read as Discord shows the message, with marks, emoji and links."""
+
+LOCK_RULES = STOP_RULES
 """The newest."""
 
 

@@ -1,4 +1,4 @@
-"""The name under which a persona speaks through a webhook. Pure.
+"""The name under which a persona speaks through a webhook, and which names are as one. Pure.
 
 Discord takes 1 to 80 characters and neither `clyde` nor `discord` in them, whatever their case
 (resources/webhook). A name that breaks this is changed so that one sees it, and always in the same
@@ -9,6 +9,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
+
+from text.visible import strip_invisible
 
 NAME_LIMIT = 80
 FALLBACK = "Persona"
@@ -39,3 +42,11 @@ def username_of(name: str) -> str:
 def same_username(one: str, other: str) -> bool:
     """Whether Discord shows the two alike, as far as it may have trimmed one of them."""
     return username_of(one).casefold() == username_of(other).casefold()
+
+
+@lru_cache(maxsize=10_000)
+def told_apart_by(name: str) -> str:
+    """What tells a name from others: two that share it cannot both be in one place. They differ in
+    nothing, or in nothing but case, width, what cannot be seen, or what Discord does not show."""
+    shown = username_of(name).casefold()
+    return username_of(strip_invisible(unicodedata.normalize("NFKC", shown))).casefold()
