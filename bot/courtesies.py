@@ -41,11 +41,12 @@ THOUGHT_LOG = (
     "This channel is this server's thought log, so nobody answers here. Ask in another channel."
 )
 PRIVACY = {
-    Privacy.NONE: "none: personas answer you, and may remember what you tell them",
-    Privacy.PARTIAL: "partial: personas answer you, and remember nothing about you for long",
-    Privacy.FULL: "full: personas do not see what you write, except by a command of yours or in"
-    " direct messages",
+    Privacy.NONE: "none (no limits: personas answer you, and may remember what you tell them)",
+    Privacy.PARTIAL: "partial (personas answer you, and remember nothing about you for long)",
+    Privacy.FULL: "full (personas do not see what you write, except by a command of yours or in"
+    " direct messages)",
 }
+"""What each level means, for the member whose it is."""
 
 
 class Courtesies:

@@ -1,4 +1,5 @@
-"""Answering an interaction: for whoever may ask, acknowledged at once, told to the caller alone.
+"""Answering an interaction: for whoever may ask, acknowledged at once, told to the caller alone, or
+to all where it concerns all.
 
 In: the interaction, what it needs, and the work. Out: nothing. What always holds (D44):
 - the work is under way while Discord is being told that an answer will come, so that neither waits
@@ -18,7 +19,9 @@ import structlog
 
 from bot.commands.authorize import Caller, Needs, authorize
 from bot.commands.cooldown import category_of
+from bot.delivery.post import COLOURS
 from bot.discord_faults import NETWORK_FAULTS, describe
+from workflows.contracts.tools import NoticeColour
 
 log = structlog.get_logger(__name__)
 
@@ -34,17 +37,42 @@ async def answer_privately(
     work: Callable[[], Coroutine[Any, Any, Answer]],
 ) -> None:
     """`name`: for the log. `work` is not begun for a caller who may not have it done."""
+    await _answer(interaction, needs, name, work, openly=False)
+
+
+async def answer_openly(
+    interaction: discord.Interaction[Any],
+    needs: Needs,
+    name: str,
+    work: Callable[[], Coroutine[Any, Any, Answer]],
+) -> None:
+    """As `answer_privately`, for all in the channel to see: what was done is done to them too. It
+    is a notice (`bot.delivery.notices`), so that no model reads it as a persona's words. Who may
+    not is told so alone."""
+    await _answer(interaction, needs, name, work, openly=True)
+
+
+async def _answer(
+    interaction: discord.Interaction[Any],
+    needs: Needs,
+    name: str,
+    work: Callable[[], Coroutine[Any, Any, Answer]],
+    *,
+    openly: bool,
+) -> None:
     refusal = refusal_of(interaction, needs)
     if refusal is not None:
         await interaction.response.send_message(refusal, ephemeral=True)
         return
     working = asyncio.create_task(_done(name, work))
     try:
-        await interaction.response.defer(ephemeral=True, thinking=True)
+        await interaction.response.defer(ephemeral=not openly, thinking=True)
     except (discord.HTTPException, *NETWORK_FAULTS) as error:
         # The answer alone may be lost; then the caller sees "thinking\u2026" and is answered below.
         log.warning("an interaction could not be acknowledged", name=name, error=describe(error))
     answer = await working
+    if openly and isinstance(answer, str):
+        answer = discord.Embed(description=answer, colour=COLOURS[NoticeColour.INFO])
     shown: dict[str, Any] = {"content": answer} if isinstance(answer, str) else {"embed": answer}
     try:
         await interaction.edit_original_response(**shown)

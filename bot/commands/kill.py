@@ -47,7 +47,7 @@ def add_kill(client: EverturnClient, temporal: Client, typing: TypingSessions) -
     client.tree.add_command(
         app_commands.Command(
             name="kill",
-            description="Stop the answer in this channel and drop what waits.",
+            description="Stop the answer in this channel and drop what waits",
             callback=kill,
         )
     )

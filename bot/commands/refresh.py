@@ -1,10 +1,11 @@
 """`/refresh`: begin the conversation of this channel anew (behaviour 17, C133).
 
-In: the command. Out: the caller's private answer. Changes: the channel's history begins after this
-moment, and its short-term memory is empty; what was said stays in Discord, and long-term memory
-stays. What always holds: Discord's own clock draws the line (the command's id is younger than every
-message before it); done twice, it only moves forward. Who may speak here may use it, as with
-`/kill`.
+In: the command. Out: a notice in the channel that says who did it. Changes: the channel's history
+begins after this moment, and its short-term memory is empty; what was said stays in Discord, and
+long-term memory stays. What always holds: Discord's own clock draws the line (the command's id is
+younger than every message before it); done twice, it only moves forward. Who may speak here may use
+it, as with `/kill`: behaviour 17 asks for no more. It takes something from all who speak here, so
+all see who did it.
 """
 
 from __future__ import annotations
@@ -15,13 +16,13 @@ import discord
 from discord import app_commands
 
 from bot.client import EverturnClient
-from bot.commands.answers import answer_privately
+from bot.commands.answers import answer_openly
 from bot.commands.authorize import Needs
 from workflows.contracts.base import server_key
 
 REFRESHED = (
-    "The conversation begins anew here: what was said before is not read any more, and short-term "
-    "memory of this channel is cleared."
+    "<@{user_id}> begins the conversation anew here: what was said before is not read any more, "
+    "and short-term memory of this channel is cleared."
 )
 
 
@@ -39,7 +40,7 @@ class ShortTermMemory(Protocol):
 
 def add_refresh(client: EverturnClient, marks: Marks, short_term: ShortTermMemory) -> None:
     async def refresh(interaction: discord.Interaction[EverturnClient]) -> None:
-        await answer_privately(
+        await answer_openly(
             interaction,
             Needs.SPEAK,
             "/refresh",
@@ -49,7 +50,7 @@ def add_refresh(client: EverturnClient, marks: Marks, short_term: ShortTermMemor
     client.tree.add_command(
         app_commands.Command(
             name="refresh",
-            description="Begin the conversation in this channel anew.",
+            description="Begin the conversation in this channel anew",
             callback=refresh,
         )
     )
@@ -63,4 +64,4 @@ async def refresh_channel(
     newest = getattr(interaction.channel, "last_message_id", None) or 0
     await marks.refresh(channel_id, str(max(interaction.id, newest)))
     await short_term.clear_channel(server_key(guild_id, str(interaction.user.id)), channel_id)
-    return REFRESHED
+    return REFRESHED.format(user_id=interaction.user.id)

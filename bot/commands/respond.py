@@ -165,7 +165,7 @@ def add_respond(client: EverturnClient, responder: Responder, directory: ServerD
 
     command = app_commands.Command[Any, ..., None](
         name="respond",
-        description="Let a persona speak in this channel.",
+        description="Let a persona speak in this channel",
         callback=respond,
     )
     app_commands.describe(

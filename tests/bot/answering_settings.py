@@ -58,8 +58,12 @@ SETTINGS: dict[tuple[str, ...], Setting] = {
     ("quota", "user_daily"): ("limits quota member", {"count": 20}, 20),
     ("quota", "server_pool"): ("limits quota server", {"count": 500}, 500),
     ("quota", "pool_days"): ("limits quota days", {"days": 7}, 7),
-    ("credentials", "bring_your_own"): ("limits own-models", {"state": "on"}, True),
 }
+
+TAKEN_BACK: dict[tuple[str, ...], tuple[str, dict[str, Any]]] = {
+    ("credentials", "bring_your_own"): ("limits own-models", {"state": "off"}),
+}
+"""Settings that nobody can choose yet, and the command that gives them up."""
 
 OWN_SETTINGS: dict[tuple[str, ...], Setting] = {
     ("deliberate_triggers",): ("personal deliberate-triggers", {"state": "on"}, "on"),

@@ -199,7 +199,7 @@ GIVEN: dict[str, Json] = {
     "persona edit": {"persona": "Nova", "triggers": "x"},
     "persona remove": {"persona": "Nova"},
     "triggers deliberate": {"state": "on"},
-    "limits own-models": {"state": "on"},
+    "limits own-models": {"state": "off"},
 }
 """Options of commands that need some."""
 

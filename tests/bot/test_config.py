@@ -37,8 +37,9 @@ from bot.commands.config.named import command_of
 from bot.commands.config.server import NO_SUCH_ZONE, with_ability
 from bot.commands.config.shown import show_server, show_triggers, show_user
 from bot.commands.config.zones import zone_named, zones_like
+from bot.courtesies import PRIVACY
 from storage import open_storage
-from storage.config import ServerConfig, ToolsConfig, UserConfig
+from storage.config import Privacy, ServerConfig, ToolsConfig, UserConfig
 from tests.bot import answering_settings
 from tests.bot.interactions import (
     AUTOCOMPLETE,
@@ -116,6 +117,11 @@ class Bot:
         body = interaction(kind, data, permissions=MANAGE_GUILD, **where)
         self.client._connection.parse_interaction_create(body)  # type: ignore[arg-type]
         return await answered(self.api)
+
+    async def configured(self, **settings: object) -> None:
+        """As admission knows the server."""
+        self.source.configs = {GUILD_ID: ServerConfig.model_validate(settings)}
+        await self.directory.reload(GUILD_ID)
 
     async def says(self, path: str, **options: Any) -> str:
         return (await self.use(path, **options)).get("content") or ""
@@ -203,7 +209,7 @@ OWN_SETTINGS: dict[tuple[str, ...], tuple[str, dict[str, Any], Any]] = {
 
 def test_there_is_a_command_for_every_setting() -> None:
     """Behaviour 8, 17: a setting that is added without a command fails here."""
-    assert set(leaves(ServerConfig())) == set(SETTINGS)
+    assert set(leaves(ServerConfig())) == set(SETTINGS) | set(answering_settings.TAKEN_BACK)
     assert set(leaves(UserConfig())) == set(OWN_SETTINGS)
 
 
@@ -284,6 +290,15 @@ async def test_in_direct_messages_they_are_ones_own(bot: Bot) -> None:
     """Behaviour 2.1: a direct message is a server of its own, keyed by the user."""
     await bot.says("config tool", ability="mcp", state="off", channel_id=DM_ID)
     assert set(bot.store.servers) == {f"dm{MEMBER_ID}"}
+
+
+async def test_a_privacy_level_is_told_by_what_it_means(bot: Bot) -> None:
+    """Privacy "none" is not "no privacy to set": it says what personas may do."""
+    for level in Privacy:
+        said = await bot.says("personal privacy", level=level.value)
+        shown = (await bot.use("personal show"))["embeds"][0]["description"]
+        assert PRIVACY[level] in said
+        assert PRIVACY[level] in shown
 
 
 async def test_what_is_about_channels_is_for_servers(bot: Bot) -> None:
@@ -370,7 +385,8 @@ async def test_one_turn_is_one(bot: Bot) -> None:
 
 
 async def test_a_category_is_described_anew_and_removed(bot: Bot) -> None:
-    await bot.says("config memory category", name="mood", description="a")
+    said = await bot.says("config memory category", name=" Mood", description="a")
+    assert "`mood`" in said
     await bot.says("config memory category", name="mood", description="b")
     assert [c.description for c in bot.config.memory.short_term.categories] == ["b"]
     assert await bot.completes("config memory uncategory", "name", name="m") == ["mood"]

@@ -42,10 +42,28 @@ from bot.commands.config.changes import Refused
 from bot.commands.config.desk import ONLY_IN_A_SERVER
 from bot.commands.config.picking import pick
 from storage.config import AutochatChannel, CooldownType, ServerConfig, UserConfig
-from tests.bot.answering_settings import GENERAL, OWN_SETTINGS, PEST, REGULARS, SETTINGS, channel
+from tests.bot.answering_settings import (
+    GENERAL,
+    OWN_SETTINGS,
+    PEST,
+    REGULARS,
+    SETTINGS,
+    TAKEN_BACK,
+    channel,
+)
 from tests.bot.interactions import role
-from tests.bot.loopback import CHANNEL_ID, DM_ID, GUILD_ID, MEMBER_ID, THREAD_ID, LoopbackDiscord
-from tests.bot.test_config import Bot, Store
+from tests.bot.loopback import (
+    BOT_ID,
+    CHANNEL_ID,
+    DM_ID,
+    GUILD_ID,
+    MEMBER_ID,
+    THREAD_ID,
+    Json,
+    LoopbackDiscord,
+    user,
+)
+from tests.bot.test_config import LOG, LOG_ID, Bot, Store
 
 
 @pytest.fixture
@@ -56,7 +74,8 @@ async def bot(client: EverturnClient, discord_api: LoopbackDiscord) -> Bot:
 
 
 def test_what_is_shown_names_the_command_that_sets_it(bot: Bot) -> None:
-    assert {path: name for path, (name, *_) in SETTINGS.items()} == COMMANDS
+    known = SETTINGS | TAKEN_BACK
+    assert {path: name for path, (name, *_) in known.items()} == COMMANDS
     assert {path: name for path, (name, *_) in OWN_SETTINGS.items()} == OWN_COMMANDS
     config = ServerConfig()
     cards = [show_triggers_config(config, {}), show_access_config(config, {})]
@@ -166,6 +185,118 @@ async def test_roles_and_members_are_taken_off_their_lists(bot: Bot) -> None:
     await bot.says("access member unblock", member=PEST)
     assert bot.config.access.blocked_user_ids == []
     assert "not blocked" in await bot.says("access member unblock", member=PEST)
+
+
+@pytest.mark.parametrize(
+    ("member", "why"),
+    [
+        (user(), "That is you"),
+        (user(BOT_ID, bot=True), "Bots are not answered"),
+        (user("42", bot=True), "Bots are not answered"),
+    ],
+)
+async def test_nobody_is_blocked_to_no_purpose(bot: Bot, member: Json, why: str) -> None:
+    assert why in await bot.says("access member block", member=member)
+    assert bot.store.servers == {}
+
+
+OF_A_CHANNEL: list[tuple[str, dict[str, Any]]] = [
+    ("triggers always add", {}),
+    ("triggers autochat set", {}),
+    ("access channel add", {}),
+    ("access persona add", {"persona": "Bob"}),
+]
+
+
+@pytest.mark.parametrize(("path", "options"), OF_A_CHANNEL)
+async def test_a_channel_in_which_nobody_speaks_is_set_and_told_of(
+    bot: Bot, path: str, options: dict[str, Any]
+) -> None:
+    """Behaviour 2.5: in the log nobody answers, whatever is set for it; nor where the bot may not
+    write."""
+    assert "But" not in await bot.says(path, channel=GENERAL, **options)
+    bot.store.servers.clear()
+    said = await bot.says("config notices log-channel", channel=LOG)
+    assert "personas do not speak there" in said
+    assert "do not speak there" in await bot.says(path, channel=LOG, **options)
+    await bot.says("config notices log-channel")
+    bot.store.servers.clear()
+    bot.client.guilds[0].default_role._permissions = 0x400
+    said = await bot.says(path, channel=GENERAL, **options)
+    assert said.endswith(" But I cannot speak there: give me Send Messages.")
+    said = await bot.says(path, channel=channel("77", "hidden"), **options)
+    assert said.endswith("give me View Channel.")
+
+
+async def test_a_channel_off_the_list_is_told_of(bot: Bot) -> None:
+    await bot.says("access channel add", channel=GENERAL)
+    await bot.says("access persona add", persona="Bob", channel=GENERAL)
+    said = await bot.says("triggers always add", channel=LOG)
+    assert "only in the channels of `/access show`" in said
+    await bot.says("access channel add", channel=LOG)
+    said = await bot.says("triggers autochat set", channel=LOG, persona="Bob")
+    assert "that persona answers only in its channels" in said
+    assert "But" not in await bot.says("triggers autochat set", channel=LOG)
+
+
+async def test_a_spotlight_where_nobody_speaks_is_told_of(bot: Bot) -> None:
+    await bot.configured(notices={"thought_log_channel_id": CHANNEL_ID})
+    said = await bot.says("personal spotlight", persona="Bob")
+    assert "do not speak there" in said
+    await bot.configured(access={"persona_channels": {2: [LOG_ID]}})
+    assert "that persona answers only" in await bot.says("personal spotlight", persona="bob")
+    assert "But" not in await bot.says("personal spotlight", persona="Nova")
+
+
+async def test_nobody_is_muted_by_models_of_their_own(bot: Bot) -> None:
+    """Behaviour 5.4: members have no way to bring one yet. A server that has asked for it is told,
+    and can take it back."""
+    (own,) = [
+        each
+        for each in bot.client.tree.walk_commands()
+        if each.qualified_name == "limits own-models"
+    ]
+    assert [choice.value for choice in own.parameters[0].choices] == ["off"]  # type: ignore[union-attr]
+    config = ServerConfig.model_validate({"credentials": {"bring_your_own": True}})
+    bot.store.servers[GUILD_ID] = config
+    assert "nobody is answered" in (show_limits_config(config).fields[-1].value or "")
+    await bot.says("limits own-models", state="off")
+    assert not bot.config.credentials.bring_your_own
+
+
+async def test_an_answer_says_what_makes_it_void(bot: Bot) -> None:
+    """Behaviour 5.4: managers are exempt from the types 1 to 3, and whoever sets one is one."""
+    assert "once `/limits cooldown type`" in await bot.says("limits cooldown length", seconds=60)
+    exempt = {"member": True, "channel": True, "server": True, "strict": False, "commands": False}
+    for kind, told in exempt.items():
+        said = await bot.says("limits cooldown type", type=kind)
+        assert ("DISABLE_COOLDOWN_EXEMPTIONS" in said) is told
+        assert ("managers too" in said) is not told
+        assert "60 seconds" in said
+        said = await bot.says("access channel add", channel=GENERAL, cooldown=kind)
+        assert ("DISABLE_COOLDOWN_EXEMPTIONS" in said) is told
+    assert "once" not in await bot.says("limits cooldown length", seconds=60)
+    assert "once `/limits quota server`" in await bot.says("limits quota days", days=7)
+    await bot.says("limits quota server", count=5)
+    assert "once" not in await bot.says("limits quota days", days=7)
+
+
+@pytest.mark.parametrize(
+    ("counts", "words"),
+    [
+        ({}, "every message"),
+        ({"least": 1}, "every message"),
+        ({"most": 1}, "every message"),
+        ({"most": 2}, "after 1 to 2 messages"),
+        ({"least": 3}, "after 3 messages"),
+        ({"least": 3, "most": 9}, "after 3 to 9 messages"),
+    ],
+)
+async def test_a_count_is_told_as_it_is_counted(bot: Bot, counts: Json, words: str) -> None:
+    """Behaviour 5.1, and `activities.planning.autochat`: one message is the least there is."""
+    assert f": {words}." in await bot.says("triggers autochat set", channel=GENERAL, **counts)
+    card = show_triggers_config(bot.config, {})
+    assert words in (card.fields[-1].value or "")
 
 
 async def test_a_category_is_no_place_to_speak(bot: Bot) -> None:

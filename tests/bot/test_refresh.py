@@ -14,6 +14,7 @@ from bot.client import EverturnClient
 from bot.commands.answers import FAILED
 from bot.commands.authorize import MAY_NOT_SPEAK
 from bot.commands.refresh import REFRESHED, add_refresh
+from bot.delivery.notices import is_notice
 from bot.history import since
 from storage import StmEntry, open_storage
 from tests.bot.interactions import COMMAND, SEND, answered, command, interaction
@@ -23,12 +24,17 @@ from tests.bot.loopback import (
     GUILD_ID,
     MEMBER_ID,
     THREAD_ID,
+    Json,
     LoopbackDiscord,
     guild,
 )
 from tests.bot.waiting import until
 
+DONE = REFRESHED.format(user_id=MEMBER_ID)
 BEFORE, COMMAND_ID, AFTER = "1100000000000000000", "1100000000000000001", "1100000000000000002"
+
+
+EPHEMERAL = 1 << 6
 
 
 @dataclass
@@ -66,7 +72,11 @@ class Bot:
 
     async def says(self, **where: Any) -> str:
         self.ask(**where)
-        return (await answered(self.api))["content"]
+        return told(await answered(self.api))
+
+
+def told(answer: Json) -> str:
+    return answer.get("content") or answer["embeds"][0]["description"]
 
 
 async def test_the_history_is_cut_and_short_term_memory_forgotten(
@@ -87,7 +97,7 @@ async def test_the_history_is_cut_and_short_term_memory_forgotten(
             is_private=False,
             entries=[said],
         )
-        assert await bot.says() == REFRESHED
+        assert await bot.says() == DONE
         mark = await storage.marks.refreshed(CHANNEL_ID)
         messages = [_Message(int(message_id)) for message_id in (BEFORE, COMMAND_ID, AFTER)]
         read = since(messages, mark, trigger_id=AFTER)  # type: ignore[arg-type]
@@ -120,9 +130,25 @@ async def test_each_place_has_its_own(
 ) -> None:
     store = Store()
     bot = Bot(client, discord_api, store, store)
-    assert await bot.says(channel_id=channel_id, permissions=SEND | 1 << 38) == REFRESHED
+    assert await bot.says(channel_id=channel_id, permissions=SEND | 1 << 38) == DONE
     assert store.marks == [(channel_id, COMMAND_ID)]
     assert store.cleared == [(key, channel_id)]
+
+
+async def test_everybody_sees_who_did_it(
+    client: EverturnClient, discord_api: LoopbackDiscord
+) -> None:
+    """As a notice: no model may take it for a persona's words. What fails is told as one too."""
+    store = Store()
+    bot = Bot(client, discord_api, store, store)
+    for fault in (None, OSError("no database")):
+        store.fault = fault
+        bot.ask()
+        answer = await answered(discord_api)
+        deferred = next(each.body for each in discord_api.requests if "callback" in each.path)
+        assert not deferred.get("data", {}).get("flags", 0) & EPHEMERAL
+        assert is_notice(answer.get("content") or "", bool(answer["embeds"]))
+        assert (f"<@{MEMBER_ID}>" in told(answer)) is (fault is None)
 
 
 async def test_who_may_not_speak_refreshes_nothing(
@@ -146,7 +172,7 @@ async def test_it_is_acknowledged_while_the_database_still_thinks(
     await until(lambda: bool(discord_api.requests))
     assert discord_api.requests[0].body["type"] == 5
     store.gate.set()
-    assert (await answered(discord_api))["content"] == REFRESHED
+    assert told(await answered(discord_api)) == DONE
 
 
 async def test_a_database_that_is_away_is_told(

@@ -9,6 +9,8 @@ from bot.commands.authorize import Needs
 from bot.commands.config.answering import (
     COOLDOWN_WORDS,
     COOLDOWNS,
+    cooldown_type,
+    exemption,
     with_blocked_user,
     with_channel,
     with_persona_channel,
@@ -20,16 +22,24 @@ from bot.commands.config.answering import (
 )
 from bot.commands.config.answering_shown import show_access_config
 from bot.commands.config.answers_when import chosen_persona, names_here
+from bot.commands.config.changes import Refused
 from bot.commands.config.desk import Calling, Desk
 from bot.commands.config.picking import labels
-from bot.commands.config.places import AnyChannel, channel_names, role_names, speaking_place
+from bot.commands.config.places import (
+    AnyChannel,
+    caveat,
+    channel_names,
+    role_names,
+    speaking_place,
+)
 from bot.commands.naming import persona_named, personas_here, suggest_personas
 from bot.directory import ServerDirectory
 from storage.config import ServerConfig
 
 Seconds = app_commands.Range[int, 1, 86_400]
 cooldown_choices = [
-    app_commands.Choice(name=COOLDOWN_WORDS[kind], value=name) for name, kind in COOLDOWNS.items()
+    app_commands.Choice(name=f"{name}: {COOLDOWN_WORDS[kind]}", value=name)
+    for name, kind in COOLDOWNS.items()
 ]
 
 
@@ -72,10 +82,15 @@ class ChannelCommands(app_commands.Group):
         cooldown: str | None = None,
         seconds: Seconds | None = None,
     ) -> None:
+        def told(config: ServerConfig) -> str:
+            listed = f"Personas answer in <#{channel.id}>, and only in the channels on this list."
+            waits = exemption(cooldown_type(cooldown)) if cooldown is not None else ""
+            return listed + waits + caveat(config, channel)
+
         await self._desk.change(
             calling,
             lambda config: with_channel(config, speaking_place(channel), cooldown, seconds),
-            f"Personas answer in <#{channel.id}>, and only in the channels on this list.",
+            told,
             only_in_a_server=True,
         )
 
@@ -142,9 +157,16 @@ class BlockedCommands(app_commands.Group):
     @app_commands.command(description="Answer this member no more")
     @app_commands.describe(member="The member")
     async def block(self, calling: Calling, member: discord.User) -> None:
+        def change(config: ServerConfig) -> ServerConfig:
+            if member.bot:
+                raise Refused("Bots are not answered in any case, so there is nobody to block.")
+            if member.id == calling.user.id:
+                raise Refused("That is you: who manages the server besides you can block you.")
+            return with_blocked_user(config, str(member.id))
+
         await self._desk.change(
             calling,
-            lambda config: with_blocked_user(config, str(member.id)),
+            change,
             f"<@{member.id}> is not answered any more.",
             only_in_a_server=True,
         )
@@ -176,7 +198,10 @@ class PersonaCommands(app_commands.Group):
         await self._desk.change(
             calling,
             change,
-            f"This persona answers in <#{channel.id}>, and only in the channels on its list.",
+            lambda config: (
+                f"This persona answers in <#{channel.id}>, and only in the channels on its list."
+                + caveat(config, channel)
+            ),
             only_in_a_server=True,
         )
 

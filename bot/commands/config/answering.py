@@ -189,12 +189,22 @@ COOLDOWNS = {
 
 COOLDOWN_WORDS = {
     CooldownType.OFF: "off",
-    CooldownType.PER_USER: "each member waits",
-    CooldownType.PER_CHANNEL: "each channel waits",
-    CooldownType.SERVER_WIDE: "the whole server waits",
+    CooldownType.PER_USER: "each member waits, managers excepted",
+    CooldownType.PER_CHANNEL: "everybody in a channel waits, managers excepted",
+    CooldownType.SERVER_WIDE: "the whole server waits, managers excepted",
     CooldownType.STRICT_SERVER_WIDE: "the whole server waits, managers too",
-    CooldownType.COMMAND_CATEGORY: "each member waits between commands",
+    CooldownType.COMMAND_CATEGORY: "each member waits between two /respond, managers too",
 }
+
+
+def exemption(kind: CooldownType) -> str:
+    """What an answer adds about who does not wait, since whoever sets a cooldown is one of them."""
+    if "managers excepted" not in COOLDOWN_WORDS[kind]:
+        return ""
+    return (
+        " Members with Manage Server do not wait, unless the operator has set"
+        " `DISABLE_COOLDOWN_EXEMPTIONS`."
+    )
 
 
 def cooldown_type(given: str) -> CooldownType:

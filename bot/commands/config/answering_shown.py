@@ -60,7 +60,7 @@ def show_triggers_config(config: ServerConfig, names: Names) -> discord.Embed:
         "Channels that count messages",
         [
             _line("triggers", "autochat", shown="" if triggers.autochat else "none"),
-            *[_autochat(entry, names) for entry in triggers.autochat],
+            *[autochat_words(entry, names) for entry in triggers.autochat],
         ],
     )
     return card
@@ -130,7 +130,9 @@ def show_limits_config(config: ServerConfig) -> discord.Embed:
             _line("quota", "pool_days", shown=f"the server's are new after {days}"),
         ],
     )
-    own = "each member brings their own" if config.credentials.bring_your_own else "the server's"
+    own = "each member's own, and so far none can be brought: nobody is answered"
+    if not config.credentials.bring_your_own:
+        own = "the server's"
     _field(card, "Models", [_line("credentials", "bring_your_own", shown=own)])
     return card
 
@@ -169,14 +171,14 @@ def _name(persona_id: int, names: Names) -> str:
     return "a persona that is not here" if name is None else escape_markdown(name)
 
 
-def _autochat(entry: AutochatChannel, names: Names) -> str:
-    most = entry.most if entry.most is not None and entry.most > entry.least else None
-    if most is not None:
-        when = f"after {entry.least} to {most} messages"
-    elif entry.least <= 1:
+def autochat_words(entry: AutochatChannel, names: Names) -> str:
+    least = max(1, entry.least)  # an answer comes after one message at the earliest
+    if entry.most is not None and entry.most > least:
+        when = f"after {least} to {entry.most} messages"
+    elif least == 1:
         when = "every message"
     else:
-        when = f"after {entry.least} messages"
+        when = f"after {least} messages"
     who = "" if entry.persona_id is None else f", by {_name(entry.persona_id, names)}"
     return f"{_channel(entry.channel_id)}: {when}{who}"
 
@@ -189,7 +191,7 @@ def _allowed(entry: AllowedChannel) -> str:
 def cooldown_words(cooldown: CooldownConfig) -> str:
     if cooldown.type is CooldownType.OFF:
         return "no cooldown"
-    return f"{COOLDOWN_WORDS[cooldown.type]} {_count(cooldown.seconds, 'second')}"
+    return f"{COOLDOWN_WORDS[cooldown.type]} ({_count(cooldown.seconds, 'second')})"
 
 
 def _count(count: int, what: str) -> str:

@@ -13,11 +13,11 @@ from bot.commands.config.answering import (
     without_always_channel,
     without_autochat,
 )
-from bot.commands.config.answering_shown import show_triggers_config
+from bot.commands.config.answering_shown import autochat_words, show_triggers_config
 from bot.commands.config.changes import Refused, changed
 from bot.commands.config.desk import Calling, Desk
 from bot.commands.config.picking import labels
-from bot.commands.config.places import AnyChannel, channel_names, speaking_place
+from bot.commands.config.places import AnyChannel, caveat, channel_names, speaking_place
 from bot.commands.config.triggers import OnOff
 from bot.commands.naming import (
     no_such_persona,
@@ -70,7 +70,11 @@ class AnswersCommands(app_commands.Group):
         await self._desk.change(
             calling,
             lambda config: changed(config, ("triggers", "deliberate"), state == "on"),
-            f"Deliberate trigger mode is {state}; each member may choose otherwise.",
+            "Deliberate trigger mode is on: a name calls a persona only with an @ before it,"
+            " unless a member has chosen otherwise."
+            if state == "on"
+            else "Deliberate trigger mode is off: a name alone calls a persona, unless a member"
+            " has chosen otherwise.",
             only_in_a_server=True,
         )
 
@@ -132,7 +136,10 @@ class AlwaysCommands(app_commands.Group):
         await self._desk.change(
             calling,
             lambda config: with_always_channel(config, speaking_place(channel)),
-            f"Everything that people say in <#{channel.id}> is answered.",
+            lambda config: (
+                f"Everything that people say in <#{channel.id}> is answered."
+                + caveat(config, channel)
+            ),
             only_in_a_server=True,
         )
 
@@ -187,9 +194,14 @@ class AutochatCommands(app_commands.Group):
             )
             return with_autochat(config, entry)
 
-        await self._desk.change(
-            calling, change, f"<#{channel.id}> counts its messages.", only_in_a_server=True
-        )
+        def told(config: ServerConfig) -> str:
+            entry = next(
+                each for each in config.triggers.autochat if each.channel_id == str(channel.id)
+            )
+            words = autochat_words(entry, names_here(self._directory, calling))
+            return f"Answered without a call: {words}.{caveat(config, channel, entry.persona_id)}"
+
+        await self._desk.change(calling, change, told, only_in_a_server=True)
 
     @set_.autocomplete("persona")
     async def _personas(self, calling: Calling, typed: str) -> list[app_commands.Choice[str]]:

@@ -149,9 +149,14 @@ def _with_phrases(config: ServerConfig, target: str, phrases: list[str]) -> Serv
 _CATEGORIES = ("memory", "short_term", "categories")
 
 
+def category_name(given: str) -> str:
+    """As it is kept."""
+    return given.strip().lower()
+
+
 def with_category(config: ServerConfig, slug: str, description: str) -> ServerConfig:
     """A category of that name is described anew."""
-    slug = slug.strip().lower()
+    slug = category_name(slug)
     known = config.memory.short_term.categories
     try:
         category = StmCategory(slug=slug, description=" ".join(description.split()))
@@ -169,7 +174,7 @@ def with_category(config: ServerConfig, slug: str, description: str) -> ServerCo
 
 def without_category(config: ServerConfig, slug: str) -> ServerConfig:
     known = config.memory.short_term.categories
-    kept = [category for category in known if category.slug != slug.strip().lower()]
+    kept = [category for category in known if category.slug != category_name(slug)]
     if len(kept) == len(known):
         raise Refused("There is no such category; `/config show` shows them.")
     return changed(config, _CATEGORIES, kept)

@@ -9,9 +9,8 @@ from discord import app_commands
 
 from bot.commands.config.changes import Refused, changed, with_blocked, without_blocked
 from bot.commands.config.desk import Calling, Desk
+from bot.commands.config.places import AnyChannel
 from storage.config import ServerConfig
-
-AnyChannel = app_commands.AppCommandChannel | app_commands.AppCommandThread
 
 
 class NoticeCommands(app_commands.Group):
@@ -29,7 +28,7 @@ class NoticeCommands(app_commands.Group):
         )
 
     @app_commands.command(name="log-channel", description="Where the full cards go")
-    @app_commands.describe(channel="None without it")
+    @app_commands.describe(channel="Personas do not speak there; no log without it")
     async def log_channel(self, calling: Calling, channel: AnyChannel | None = None) -> None:
         def change(config: ServerConfig) -> ServerConfig:
             if channel is not None:
@@ -37,7 +36,9 @@ class NoticeCommands(app_commands.Group):
             channel_id = None if channel is None else str(channel.id)
             return changed(config, ("notices", "thought_log_channel_id"), channel_id)
 
-        told = "The log is off." if channel is None else f"The log is in <#{channel.id}>."
+        told = "The log is off."
+        if channel is not None:
+            told = f"The log is in <#{channel.id}>, and personas do not speak there any more."
         await self._desk.change(calling, change, told, only_in_a_server=True)
 
 

@@ -27,6 +27,8 @@ log = structlog.get_logger(__name__)
 
 Calling = discord.Interaction[Any]
 Change = Callable[[ServerConfig], ServerConfig]
+Told = str | Callable[[ServerConfig], str]
+"""The answer to success; where it depends on them, by the settings as they have become."""
 
 ONLY_IN_A_SERVER = "There is nothing to set here: this is for servers."
 SUGGEST_WITHIN = 1.0
@@ -63,11 +65,11 @@ class Desk:
         self,
         calling: Calling,
         change: Change,
-        told: str,
+        told: Told,
         *,
         only_in_a_server: bool = False,
     ) -> None:
-        """`change` raises Refused for what it does not take; `told` is the answer to success."""
+        """`change` raises Refused for what it does not take."""
 
         async def work() -> Answer:
             if only_in_a_server and calling.guild_id is None:
@@ -77,7 +79,7 @@ class Desk:
         await answer_privately(calling, Needs.MANAGE, _name(calling), work)
 
     async def change_prepared(
-        self, calling: Calling, prepare: Callable[[], Change], told: str
+        self, calling: Calling, prepare: Callable[[], Change], told: Told
     ) -> None:
         """As `change`, for one that takes work to make. `prepare` does it in a thread, for those
         who may change settings only, and before the store holds anybody up; it raises Refused."""
@@ -91,12 +93,13 @@ class Desk:
 
         await answer_privately(calling, Needs.MANAGE, _name(calling), work)
 
-    async def _changed(self, key: str, change: Change, told: str) -> str:
+    async def _changed(self, key: str, change: Change, told: Told) -> str:
         try:
-            self._remember(key, await self._store.change_server(key, change))
+            config = await self._store.change_server(key, change)
         except Refused as refused:
             return str(refused)
-        return told
+        self._remember(key, config)
+        return told if isinstance(told, str) else told(config)
 
     async def show_own(self, calling: Calling, view: Callable[[UserConfig], Answer]) -> None:
         async def work() -> Answer:

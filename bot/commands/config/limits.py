@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import discord
 from discord import app_commands
 
 from bot.commands.config.access import Seconds, cooldown_choices
-from bot.commands.config.answering import COOLDOWN_WORDS, COOLDOWNS, cooldown_type
-from bot.commands.config.answering_shown import show_limits_config
+from bot.commands.config.answering import cooldown_type, exemption
+from bot.commands.config.answering_shown import cooldown_words, show_limits_config
 from bot.commands.config.changes import changed
-from bot.commands.config.desk import Calling, Desk
-from bot.commands.config.triggers import OnOff
+from bot.commands.config.desk import Calling, Desk, Told
+from storage.config import CooldownType, ServerConfig
 
 Daily = app_commands.Range[int, 0, 1_000_000]
 Pool = app_commands.Range[int, 0, 10_000_000]
 Days = app_commands.Range[int, 1, 365]
+
+UNLIMITED = ", once `/limits quota server` limits them"
 
 
 class LimitsCommands(app_commands.Group):
@@ -32,15 +36,15 @@ class LimitsCommands(app_commands.Group):
     async def show(self, calling: Calling) -> None:
         await self._desk.show(calling, show_limits_config)
 
-    @app_commands.command(name="own-models", description="Whose model answers a member")
-    @app_commands.describe(state="On: each member brings their own; who has none is not answered")
-    async def own_models(self, calling: Calling, state: OnOff) -> None:
+    # Members have no way to bring a model yet (`activities.planning.credentials`): on, it would
+    # only mute the server, so it can be taken back and not be switched on.
+    @app_commands.command(name="own-models", description="Members need no model of their own")
+    @app_commands.describe(state="Off: the server's model answers everybody")
+    async def own_models(self, calling: Calling, state: Literal["off"]) -> None:
         await self._desk.change(
             calling,
-            lambda config: changed(config, ("credentials", "bring_your_own"), state == "on"),
-            "Each member brings a model of their own."
-            if state == "on"
-            else "The server's model answers everybody.",
+            lambda config: changed(config, ("credentials", "bring_your_own"), False),
+            "The server's model answers everybody.",
             only_in_a_server=True,
         )
 
@@ -51,25 +55,34 @@ class CooldownCommands(app_commands.Group):
         self._desk = desk
 
     @app_commands.command(name="type", description="Who waits after an answer")
-    @app_commands.describe(kind="Managers wait only where it says so")
+    @app_commands.describe(kind="Managers are members with Manage Server")
     @app_commands.rename(kind="type")
     @app_commands.choices(kind=cooldown_choices)
     async def type_(self, calling: Calling, kind: str) -> None:
-        shown = COOLDOWN_WORDS[COOLDOWNS[kind]] if kind in COOLDOWNS else kind
+        def told(config: ServerConfig) -> str:
+            cooldown = config.cooldown
+            return f"Cooldown: {cooldown_words(cooldown)}.{exemption(cooldown.type)}"
+
         await self._desk.change(
             calling,
             lambda config: changed(config, ("cooldown", "type"), cooldown_type(kind).value),
-            f"Cooldown: {shown}.",
+            told,
             only_in_a_server=True,
         )
 
     @app_commands.command(description="How long the wait is")
     @app_commands.describe(seconds="1 to 86400")
     async def length(self, calling: Calling, seconds: Seconds) -> None:
+        def told(config: ServerConfig) -> str:
+            length = "1 second" if seconds == 1 else f"{seconds:,} seconds"
+            if config.cooldown.type is CooldownType.OFF:
+                return f"The wait is {length}, once `/limits cooldown type` says who waits."
+            return f"The wait is {length}."
+
         await self._desk.change(
             calling,
             lambda config: changed(config, ("cooldown", "seconds"), seconds),
-            "The wait is 1 second." if seconds == 1 else f"The wait is {seconds:,} seconds.",
+            told,
             only_in_a_server=True,
         )
 
@@ -92,10 +105,13 @@ class QuotaCommands(app_commands.Group):
     @app_commands.command(description="After how many days the shared answers are new")
     @app_commands.describe(days="1 to 365")
     async def days(self, calling: Calling, days: Days) -> None:
-        told = "every day" if days == 1 else f"after {days} days"
-        await self._set(calling, "pool_days", days, f"The shared answers are new {told}.")
+        def told(config: ServerConfig) -> str:
+            new = f"The shared answers are new {'every day' if days == 1 else f'after {days} days'}"
+            return f"{new}{'' if config.quota.server_pool else UNLIMITED}."
 
-    async def _set(self, calling: Calling, name: str, value: int, told: str) -> None:
+        await self._set(calling, "pool_days", days, told)
+
+    async def _set(self, calling: Calling, name: str, value: int, told: Told) -> None:
         await self._desk.change(
             calling,
             lambda config: changed(config, ("quota", name), value),

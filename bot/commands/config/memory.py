@@ -7,7 +7,7 @@ from typing import Any
 
 from discord import app_commands
 
-from bot.commands.config.changes import changed, with_category, without_category
+from bot.commands.config.changes import category_name, changed, with_category, without_category
 from bot.commands.config.desk import Calling, Desk
 from bot.commands.config.named import SHOWN_MODES, before_the_end, turns
 from bot.commands.config.triggers import OnOff
@@ -88,7 +88,7 @@ class MemoryCommands(app_commands.Group):
         await self._desk.change(
             calling,
             lambda config: with_category(config, name, description),
-            "The category is kept.",
+            f"The category is kept as `{category_name(name)}`.",
         )
 
     @app_commands.command(name="uncategory", description="Take a category away")

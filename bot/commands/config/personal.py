@@ -13,12 +13,14 @@ from bot.commands.config.answering_shown import show_member
 from bot.commands.config.answers_when import chosen_persona, names_here
 from bot.commands.config.changes import Refused, changed
 from bot.commands.config.desk import ONLY_IN_A_SERVER, Calling, Desk
+from bot.commands.config.places import place_of, silence
 from bot.commands.config.server import known_zone, suggest_zones
 from bot.commands.config.triggers import OnOff
 from bot.commands.config.zones import zone_named, zones
-from bot.commands.naming import suggest_personas
+from bot.commands.naming import persona_named, personas_here, suggest_personas
+from bot.courtesies import PRIVACY
 from bot.directory import ServerDirectory
-from storage.config import UserConfig
+from storage.config import Privacy, UserConfig
 
 FORGOTTEN = " What short-term memory held of your conversations is deleted."
 
@@ -63,7 +65,7 @@ class PersonalCommands(app_commands.Group):
         await self._desk.change_own(
             calling,
             lambda config: changed(config, ("privacy",), level),
-            f"Your privacy level is {level}.{FORGOTTEN if level == 'full' else ''}",
+            f"Your privacy is {PRIVACY[Privacy(level)]}.{FORGOTTEN if level == 'full' else ''}",
         )
 
     @app_commands.command(name="other-servers", description="Bring short-term memory along")
@@ -100,7 +102,15 @@ class PersonalCommands(app_commands.Group):
         told = "You have no spotlight in this channel any more."
         if persona is not None:
             told = "This persona answers everything you say in this channel, and nobody else does."
+            told += self._caveat(calling, persona)
         await self._desk.change_own(calling, change, told)
+
+    def _caveat(self, calling: Calling, persona: str) -> str:
+        chosen = persona_named(personas_here(self._directory, calling), persona)
+        persona_id = None if chosen is None else chosen.persona_id
+        config = self._directory.server(str(calling.guild_id)).config
+        reason = silence(config, *place_of(calling), persona_id)
+        return "" if reason is None else f" But {reason}."
 
     @spotlight.autocomplete("persona")
     async def _personas(self, calling: Calling, typed: str) -> list[app_commands.Choice[str]]:

@@ -11,6 +11,7 @@ import discord
 from discord.utils import escape_markdown
 
 from bot.commands.config.named import SHOWN_MODES, before_the_end, command_of, turns
+from bot.courtesies import PRIVACY
 from storage.config import ServerConfig, UserConfig
 from storage.config.models import ToolsConfig
 
@@ -127,7 +128,7 @@ def show_user(config: UserConfig) -> discord.Embed:
     card = discord.Embed(title="Your own settings")
     values = {
         "deliberate": config.deliberate.value,
-        "privacy": config.privacy.value,
+        "privacy": PRIVACY[config.privacy],
         "timezone": config.timezone or "that of the server",
         "short_term_from_other_servers": on_off(config.short_term_from_other_servers),
     }

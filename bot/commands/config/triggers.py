@@ -37,7 +37,11 @@ class DeliberateCommands(app_commands.Group):
         await self._desk.change(
             calling,
             lambda config: changed(config, ("deliberate", "enabled"), state == "on"),
-            f"Deliberate tool mode is {state}.",
+            "Deliberate tool mode is on: the model is shown only tools that somebody asks for,"
+            " unless a member has chosen otherwise."
+            if state == "on"
+            else "Deliberate tool mode is off: the model is shown every tool, unless a member has"
+            " chosen otherwise.",
         )
 
     @app_commands.command(
