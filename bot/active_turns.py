@@ -2,22 +2,25 @@
 
 For: what a member writes while they are being answered may be a follow-up or a stop in words
 (behaviour 2.3, 2.4) although it addresses nobody, so it must reach the channel's workflow; and what
-a persona says belongs to the member whose message began it. In: the requests of turns that this
-process carries out, seen on their way to the activities, and what came of them. Out: an
-`ActiveTurn`, from memory.
+a persona says belongs to the member whose message began it. In: what is handed to Temporal; the
+requests of turns that this process carries out, seen on their way to the activities, and what came
+of them; the turns that run, as Temporal lists them (`running_turns`). Out: an `ActiveTurn`, from
+memory.
 What always holds: a turn is active from its first request until its typing has ended or its last
 message is out, or until nothing was heard of it for LONGEST; one that was begun in another process
-is known without its owner, who may then be anybody. A message is the turn's that sent it, however
-late it arrives, and whoever is being answered by then.
+is known without its owner, who may then be anybody. Whoever has asked counts as being answered
+already, and a little longer than their turn seems to run: what comes to nothing in the channel's
+workflow costs a signal, what never reaches it is lost. A message is the turn's that sent it,
+however late it arrives, and whoever is being answered by then.
 """
 
 from __future__ import annotations
 
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import discord
 from temporalio.worker import (
@@ -29,13 +32,22 @@ from temporalio.worker import (
 from workflows.contracts.base import turn_workflow_id
 from workflows.contracts.delivery import EndTyping, SendRequest, SendResult, spoken_in
 from workflows.contracts.history import HistoryRequest
+from workflows.contracts.invocation import Addressed, ChatIncoming
 
 LONGEST = 15 * 60.0
 """Seconds without a request: longer than any tool may run."""
 ENDED_COUNTS = 60.0
 """Seconds for which what the turn said may still arrive."""
+GRACE = 5.0
+"""Seconds for which its owner still counts as being answered: an empty answer is asked for again
+after a second, and the next persona of the same message has to be planned first."""
+EXPECTED_WITHIN = 60.0
+"""Seconds in which who has asked has a turn, from the moment at which nothing stood before it. Many
+never have one: a rule of the server's, or a count, decides that later."""
 CHANNELS_KEPT = 10_000
 MESSAGES_KEPT = 10_000
+MEMBERS_KEPT = 100
+"""Who wait in one channel."""
 
 
 @dataclass(frozen=True)
@@ -51,12 +63,28 @@ class ActiveTurn:
         return self.owner_id in ("", user_id)
 
 
+class RunningTurn(NamedTuple):
+    """As its workflow's id tells it."""
+
+    channel_id: str
+    turn_id: str
+    persona_id: int
+
+
+@dataclass(frozen=True)
+class _Asked:
+    message_id: str
+    at: float
+
+
 class ActiveTurns:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._turns: OrderedDict[str, ActiveTurn] = OrderedDict()
         self._sent: OrderedDict[str, ActiveTurn] = OrderedDict()
         """By the ids of messages."""
+        self._asked: OrderedDict[str, OrderedDict[str, _Asked]] = OrderedDict()
+        """By channel and member, their newest message that has no turn yet."""
 
     def active(self, channel_id: str) -> ActiveTurn | None:
         """The turn that runs in the channel."""
@@ -94,14 +122,60 @@ class ActiveTurns:
         return turn.persona_id if turn is not None else None
 
     def is_answered(self, channel_id: str, user_id: str) -> bool:
-        """Whether a turn answers this member in the channel."""
-        turn = self.active(channel_id)
-        return turn is not None and turn.may_answer(user_id)
+        """Whether a turn answers this member in the channel, or is about to, or has just done."""
+        turn = self._turns.get(channel_id)
+        now = self._clock()
+        free_since = 0.0
+        if turn is not None and not turn.ended and now - turn.heard_at < LONGEST:
+            return turn.may_answer(user_id)
+        if turn is not None and turn.ended:
+            free_since = turn.heard_at
+            if now - free_since < GRACE and turn.may_answer(user_id):
+                return True
+        waiting = self._asked.get(channel_id)
+        asked = waiting.get(user_id) if waiting is not None else None
+        if asked is None or now - asked.at >= LONGEST:
+            return False
+        return now - max(asked.at, free_since) < EXPECTED_WITHIN
+
+    def asked(self, incoming: ChatIncoming) -> None:
+        """A message is on its way to its channel's workflow."""
+        if incoming.is_persona_job or incoming.addressed is Addressed.NOT:
+            return  # nobody waits for an answer to it
+        members = self._asked.setdefault(incoming.channel_id, OrderedDict())
+        members[incoming.author_id] = _Asked(incoming.message_id, self._clock())
+        members.move_to_end(incoming.author_id)
+        if len(members) > MEMBERS_KEPT:
+            members.popitem(last=False)
+        self._asked.move_to_end(incoming.channel_id)
+        if len(self._asked) > CHANNELS_KEPT:
+            self._asked.popitem(last=False)
+
+    @property
+    def owners_unknown(self) -> bool:
+        """Whether a turn runs of which nobody here knows whom it answers."""
+        return any(
+            not turn.owner_id and self.active(channel_id) is not None
+            for channel_id, turn in self._turns.items()
+        )
+
+    def listed(self, running: Iterable[RunningTurn]) -> None:
+        """Temporal has told all turns that run, without their owners. What is known from their
+        requests is known better; a turn of another process's that is not among them is over."""
+        found = {turn.turn_id: turn for turn in running}
+        for channel_id, turn in list(self._turns.items()):
+            if not turn.owner_id and turn.turn_id not in found:
+                self.end(channel_id, turn.turn_id)
+        for turn in found.values():
+            known = self._turns.get(turn.channel_id)
+            if known is None or (known.turn_id == turn.turn_id and not known.ended):
+                self._note(turn.channel_id, turn.turn_id, turn.persona_id)
 
     def heard(self, request: object) -> None:
         """A request of a turn is about to be carried out."""
         match request:
             case HistoryRequest():
+                self._has_its_turn(request)
                 self._note(
                     request.channel_id, request.turn_id, request.persona_id, request.owner_id
                 )
@@ -122,6 +196,15 @@ class ActiveTurns:
         turn = self._turns.get(channel_id)
         if turn is not None and turn.turn_id == turn_id and not turn.ended:
             self._turns[channel_id] = replace(turn, ended=True, heard_at=self._clock())
+
+    def _has_its_turn(self, request: HistoryRequest) -> None:
+        waiting = self._asked.get(request.channel_id)
+        asked = waiting.get(request.owner_id) if waiting is not None else None
+        if waiting is None or asked is None or asked.message_id != request.trigger_message_id:
+            return
+        del waiting[request.owner_id]
+        if not waiting:
+            del self._asked[request.channel_id]
 
     def _remember(self, request: SendRequest, result: SendResult) -> None:
         turn = self._turns.get(request.channel_id)

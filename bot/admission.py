@@ -36,6 +36,8 @@ class Reason(StrEnum):
     """Reason codes; those of behaviour 2.1 and 2.5 keep their names, and of what runs it is by what
     it was addressed."""
 
+    SERVER_NOT_DESCRIBED = "server_not_described"
+    """Discord has not told yet what the server is: it is read again when it has."""
     SYSTEM_MESSAGE = "system_message"
     """Joins, pins, boosts: nobody said it."""
     SEED_PLACEHOLDER = "seed_placeholder"
@@ -156,6 +158,8 @@ class MessageFacts(NamedTuple):
     reply_persona_id: int | None = None
     recently_refused: bool = False
     """A send in this channel."""
+    is_described: bool = True
+    """What the cache says of its server can be relied on."""
     suppressed: bool = False
     """What personas say here starts nothing just now."""
     is_manual: bool = False
@@ -215,6 +219,7 @@ class _Case(NamedTuple):
 
 
 _NOBODY = _Address()
+_UNDESCRIBED = Admission(Disposition.IGNORE, Reason.SERVER_NOT_DESCRIBED)
 _NON_TRIGGER = Admission(Disposition.IGNORE, Reason.NON_TRIGGER_PRE_LOCK)
 
 
@@ -228,6 +233,8 @@ def admit(
 ) -> Admission:
     """`member`: the author's own settings. `is_answered`: a turn in this channel answers them.
     `standing` is asked for the bot's own at most once, and only where it matters."""
+    if not facts.is_described:
+        return _UNDESCRIBED
     early = _of_author(facts)
     if early is not None:
         return early
@@ -371,6 +378,8 @@ def _addressed(case: _Case) -> Admission | None:
     if by is Addressed.NOT:
         if not case.is_answered or not facts.is_person or facts.content.startswith("!"):
             return None
+        if not facts.content.strip():
+            return None  # a sticker or a file alone says neither "stop" nor anything else (C012)
         return Admission(Disposition.RUN, Reason.BEING_ANSWERED)
     return Admission(
         Disposition.RUN,

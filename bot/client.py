@@ -129,6 +129,9 @@ class EverturnClient(discord.Client):
         if self.sessions is not None:
             self.sessions.server_described(self, guild)
 
+    async def on_guild_join(self, guild: discord.Guild) -> None:
+        await self.on_guild_available(guild)
+
     async def on_ready(self) -> None:
         if self.sessions is not None:
             self.sessions.all_described(self)
@@ -199,8 +202,12 @@ class Intake:
             return False
         server = self._directory.server(str(message.guild.id) if message.guild else None)
         facts = self._facts(message, me, server)
+        if not facts.is_person:
+            return False
+        if self._turns.is_answered(facts.channel_id, facts.author_id):
+            return True
         member = self._directory.member(facts.author_id)
-        return facts.is_person and admit(facts, server, member).addressed is not Addressed.NOT
+        return admit(facts, server, member).addressed is not Addressed.NOT
 
     def stopped(self, channel_id: str) -> None:
         """Somebody has stopped what runs in the channel: what a persona was just saying there

@@ -134,6 +134,7 @@ class ServerDirectory:
         self._servers: dict[str, Server] = {}
         self._members: dict[str, UserConfig] = {}
         self._members_until: datetime | None = None
+        self._members_read = 0
         self._reloads = 0
         self._reloading = asyncio.Lock()
         self.found = asyncio.Event()
@@ -226,8 +227,13 @@ class ServerDirectory:
         return before if before is not None and before == now else now
 
     async def _read_members(self) -> None:
-        since = self._members_until and self._members_until - CLOCKS_APART
-        changed, until = await self._configs.users_since(since)
+        while True:
+            read = self._members_read
+            since = self._members_until and self._members_until - CLOCKS_APART
+            changed, until = await self._configs.users_since(since)
+            if read == self._members_read:
+                break  # else another reading, which may have begun later, has ended before
+        self._members_read += 1
         for user_id, settings in changed.items():
             if _matters(settings):
                 self._members[user_id] = settings

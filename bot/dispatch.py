@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -43,14 +44,22 @@ class _Pending:
 
 
 class Dispatcher:
-    def __init__(self, temporal: Client, give_up_after: timedelta = GIVE_UP_AFTER) -> None:
+    def __init__(
+        self,
+        temporal: Client,
+        give_up_after: timedelta = GIVE_UP_AFTER,
+        told: Callable[[ChatIncoming], object] = lambda incoming: None,
+    ) -> None:
+        """`told` hears of each message before it is signalled, and again before another attempt."""
         self._temporal = temporal
+        self._told = told
         self._give_up_after = give_up_after.total_seconds()
         self._waiting: dict[str, deque[_Pending]] = {}
         self._senders: dict[str, asyncio.Task[None]] = {}
 
     def submit(self, incoming: ChatIncoming) -> None:
         """Take a message. Returns at once; its signal is under way."""
+        self._told(incoming)
         channel_id = incoming.channel_id
         now = asyncio.get_running_loop().time()
         self._waiting.setdefault(channel_id, deque()).append(_Pending(incoming, now))
@@ -115,6 +124,7 @@ class Dispatcher:
 
     async def signal(self, incoming: ChatIncoming) -> None:
         """One attempt; returns when Temporal has taken it. Raises RPCError, OSError."""
+        self._told(incoming)
         await self._temporal.start_workflow(
             CHANNEL_WORKFLOW,
             ChannelInput(channel_id=incoming.channel_id, rules=LOCK_RULES),

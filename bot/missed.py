@@ -7,7 +7,8 @@ intake, so the same gates decide.
 At the beginning of a session each channel in which something was said since its mark (`progress`)
 is read, from the mark on, at most AWAY_AT_MOST back and the newest PER_CHANNEL messages; direct
 messages that are known by a mark are asked one by one. Servers tell with their description what
-their channels' newest message is, so a quiet channel costs nothing.
+their channels' newest message is, so a quiet channel costs nothing. A live message of a server that
+is not described is left to that reading.
 
 What always holds: a channel's messages are taken in from the oldest to the newest: live ones wait
 until the channel has been read, at most for PATIENCE. Nothing is read back that is older than the
@@ -28,6 +29,7 @@ import discord
 import structlog
 
 from bot.discord_faults import NETWORK_FAULTS, describe, is_transient
+from bot.normalise import is_described
 from bot.progress import MarkStore, Progress
 
 log = structlog.get_logger(__name__)
@@ -35,7 +37,9 @@ log = structlog.get_logger(__name__)
 AWAY_AT_MOST = timedelta(minutes=10)
 """An answer to something older speaks into another conversation."""
 PER_CHANNEL = 50
-"""The newest messages; one request."""
+"""The newest messages."""
+AT_A_TIME = 100
+"""As many as Discord tells in one request; so it is known how many are left out."""
 DIRECT_CHANNELS = 200
 """Direct messages that are asked, those that were active last: each costs a request."""
 AT_ONCE = 4
@@ -114,7 +118,7 @@ class MissedMessages:
 
     def take(self, client: discord.Client, message: discord.Message) -> None:
         """A live message: at once, or when its channel has been read."""
-        reading = self._waits_for(client, message)
+        reading = self._waits_for(client, message) if is_described(message) else None
         if reading is None:
             self._pass_on(client, message)
         else:
@@ -138,7 +142,8 @@ class MissedMessages:
 
     def _pass_on(self, client: discord.Client, message: discord.Message) -> None:
         self._intake.take(client, message)
-        self._progress.taken(str(message.channel.id), message.id)
+        if is_described(message):  # else it is read again
+            self._progress.taken(str(message.channel.id), message.id)
 
     @property
     def is_through(self) -> bool:
@@ -351,16 +356,31 @@ class MissedMessages:
             channel = await client.fetch_channel(int(channel_id))
         if not isinstance(channel, discord.abc.Messageable):
             return []
-        messages = await _newer(channel, self._floor(known, channel), PER_CHANNEL)
+        found = await _newer(channel, self._floor(known, channel), AT_A_TIME)
+        messages = found[-PER_CHANNEL:]
         for message in messages:
             # A live message comes with its author's roles, one that is read does not.
             guild = message.guild
             if guild is None or isinstance(message.author, discord.Member):
                 continue
-            if message.webhook_id is None and self._intake.concerns_us(client, message):
-                found = await self._member(guild, message.author.id)
-                message.author = found or message.author
+            if message.webhook_id is None and self._may_concern_us(client, message, guild):
+                member = await self._member(guild, message.author.id)
+                message.author = member or message.author
+        if len(found) > len(messages):
+            log.warning(
+                "more was said while away than is looked at; the oldest messages are left out",
+                channel=channel_id,
+                left_out=len(found) - len(messages),
+                or_more=len(found) == AT_A_TIME,
+            )
         return messages
+
+    def _may_concern_us(
+        self, client: discord.Client, message: discord.Message, guild: discord.Guild
+    ) -> bool:
+        """Also what somebody says after something that does."""
+        known = (guild.id, message.author.id) in self._members
+        return known or self._intake.concerns_us(client, message)
 
     async def _member(self, guild: discord.Guild, user_id: int) -> discord.Member | None:
         """None: no longer a member."""

@@ -3,7 +3,8 @@
 For: admission, dispatch and workflows know nothing of discord.py. In: a gateway message as its
 event and the cache show it, or a slash command. Out: `MessageFacts`, `ChatIncoming`. No I/O,
 nothing is invented: what the cache does not hold counts as allowed, and Discord itself decides when
-we send; what is not given has the default of the contract (behaviour 1).
+we send; but a server that is not described at all is one whose rules are not known. What is not
+given has the default of the contract (behaviour 1).
 """
 
 from __future__ import annotations
@@ -67,6 +68,7 @@ def facts_of(
     `allowed_roles`: of whom personas answer in the server; empty: of everybody."""
     channel = message.channel
     kind = channel_kind(message)
+    described = is_described(message)
     speaker, said = _speaker(message, me, webhooks)
     reply_target, reply_persona_id = _reply_target(message, me, webhooks)
     parent_id = channel.parent_id if isinstance(channel, discord.Thread) else None
@@ -79,7 +81,8 @@ def facts_of(
         channel_id=str(channel.id),
         parent_id=None if parent_id is None else str(parent_id),
         author_id=str(message.author.id),
-        has_allowed_role=not allowed_roles or _has_one(message.author, allowed_roles),
+        has_allowed_role=not allowed_roles
+        or (described and _has_one(message.author, allowed_roles)),
         speaker=speaker,
         persona_id=persona_id,
         is_interaction_response=message.interaction_metadata is not None,
@@ -89,6 +92,7 @@ def facts_of(
         reply_target=reply_target,
         reply_persona_id=reply_persona_id,
         recently_refused=recently_refused,
+        is_described=described,
         suppressed=suppressed,
     )
 
@@ -178,6 +182,16 @@ def standing_in(message: discord.Message) -> Standing:
         permissions = channel.permissions_for(member)
         return Standing(permissions.view_channel, permissions.send_messages)
     return OPEN
+
+
+def is_described(message: discord.Message) -> bool:
+    """False before Discord has told what the message's server is, as at the beginning of a session
+    and while the server is down: then its roles, and what a channel is, are not known. It is told
+    in any case, and then what was said is read (`bot.missed`)."""
+    if message.guild is not None:
+        return not message.guild.unavailable
+    # One of a server is typed so as well, though the cache does not know the server.
+    return not isinstance(message.channel, discord.PartialMessageable)
 
 
 def channel_kind(message: discord.Message) -> ChannelKind:

@@ -45,6 +45,7 @@ from bot.progress import Progress
 from bot.refusals import RefusalMemory
 from bot.reminders import ReminderRights
 from bot.reporting import ReportingActivities
+from bot.running_turns import RunningTurns
 from bot.serving import DiscordQueue
 from bot.typing_sessions import TypingSessions
 from bot.webhooks import ManagedWebhooks
@@ -107,6 +108,7 @@ class _Bot:
     dispatcher: Dispatcher
     queue: DiscordQueue
     personas: ServerDirectory
+    running: RunningTurns
     typing: TypingSessions
     webhooks: ManagedWebhooks
 
@@ -122,7 +124,8 @@ async def _assemble(
     await personas.refresh()
     refusals = RefusalMemory()
     turns = ActiveTurns()
-    dispatcher = Dispatcher(temporal)
+    running = RunningTurns(temporal, turns)
+    dispatcher = Dispatcher(temporal, told=turns.asked)
     typing = TypingSessions(lambda channel_id: client.http.send_typing(int(channel_id)))
     client.tree.cooldowns = CommandCooldowns(config.command_cooldown_scale)
     add_kill(client, temporal, typing)
@@ -154,10 +157,14 @@ async def _assemble(
     )
     intake = Intake(personas, refusals, dispatcher, webhooks, turns)
     progress = Progress(storage.marks, dispatcher.oldest_waiting)
-    missed = MissedMessages(
-        intake, progress, storage.marks, lambda: personas.refresh(client.guild_ids())
+
+    async def prepare() -> None:
+        await asyncio.gather(personas.refresh(client.guild_ids()), running.look())
+
+    missed = MissedMessages(intake, progress, storage.marks, prepare)
+    return _Bot(
+        client, intake, missed, progress, dispatcher, queue, personas, running, typing, webhooks
     )
-    return _Bot(client, intake, missed, progress, dispatcher, queue, personas, typing, webhooks)
 
 
 async def _live(
@@ -177,6 +184,7 @@ async def _live(
             beside.append(asyncio.create_task(bot.progress.keep_writing()))
             beside.append(asyncio.create_task(sync_commands(bot.client)))
             beside.append(asyncio.create_task(bot.personas.keep_fresh(bot.client.guild_ids)))
+            beside.append(asyncio.create_task(bot.running.keep_looking()))
             log.info("connected to Discord", name=str(bot.client.user))
             found = asyncio.create_task(bot.personas.found.wait())
             beside.append(found)

@@ -345,6 +345,7 @@ def test_who_is_being_answered_may_follow_up() -> None:
     assert (found.addressed, found.persona_ids) == (Addressed.NOT, ())
     assert not found.surface_errors
     assert admit(said("!skip"), SERVER, is_answered=True).disposition is IGNORE
+    assert admit(said(" \n"), SERVER, is_answered=True).reason is Reason.NON_TRIGGER_PRE_LOCK
     muted = as_is(Standing(can_send=False))
     assert admit(said(), SERVER, is_answered=True, standing=muted).disposition is BLOCKED
     assert admit(said("nova"), SERVER, is_answered=True).addressed is Addressed.TRIGGER_WORD

@@ -9,7 +9,7 @@ from typing import Any, cast
 import discord
 import pytest
 
-from bot.active_turns import ActiveTurns
+from bot.active_turns import GRACE, ActiveTurns, RunningTurn
 from bot.client import EverturnClient, Intake
 from bot.delivery.notices import plain_notice
 from bot.dispatch import Dispatcher
@@ -62,7 +62,8 @@ class Bot:
         self.client = client
         self.refusals = RefusalMemory()
         self.submitted = Submitted()
-        self.turns = ActiveTurns()
+        self.now = 0.0
+        self.turns = ActiveTurns(lambda: self.now)
         self.source = Source()
         self.source.rows = {
             None: [
@@ -226,8 +227,67 @@ async def test_who_is_being_answered_is_heard_until_it_ends(bot: Bot) -> None:
     assert found.addressed is Addressed.NOT
     assert not found.surface_errors
     bot.turns.carried_out(EndTyping(turn_id="t1", channel_id=CHANNEL_ID))
+    bot.now = GRACE
     bot.hear("5", "too late")
     await bot.heard()
+
+
+async def test_what_has_no_words_is_no_follow_up(bot: Bot) -> None:
+    """C012: plain text. A sticker or a picture alone does not cut an answer."""
+    sticker = {"sticker_items": [{"id": "1", "name": "wave", "format_type": 1}]}
+    picture = {"id": "2", "filename": "a.png", "size": 1, "url": "", "proxy_url": ""}
+    bot.answering("t1", MEMBER_ID, 1)
+    bot.hear("1", "", **sticker)
+    bot.hear("2", " \n", attachments=[picture])
+    bot.hear("3", "look at this", attachments=[picture])
+    await bot.heard("3")
+
+
+async def test_somebodys_turn_that_another_process_began_is_stopped_in_words(bot: Bot) -> None:
+    """Whose it is the channel knows. Also of what is read back, its authors are asked for."""
+    bot.hear("1", "please stop")
+    await bot.heard()
+    bot.turns.listed([RunningTurn(CHANNEL_ID, FIRST, 1)])
+    bot.hear("2", "please stop")
+    bot.hear("3", "hm", author=user(OTHER_ID))
+    await bot.heard("2", "3")
+    channel: Any = bot.client.get_channel(int(CHANNEL_ID))
+    data: Any = message("4", "please stop")
+    read_back = discord.Message(state=bot.client._connection, channel=channel, data=data)
+    assert bot.intake.concerns_us(bot.client, read_back)
+    bot.turns.listed([])
+    bot.now = GRACE
+    assert not bot.intake.concerns_us(bot.client, read_back)
+
+
+NOBODYS = "500000000000000011"
+
+
+@pytest.mark.parametrize("known", [True, False])
+async def test_a_server_that_is_not_described_has_unknown_rules(
+    bot: Bot, known: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between READY and its GUILD_CREATE; it is read after that."""
+    told: list[Any] = []
+
+    class Log:
+        def debug(self, event: str, **fields: Any) -> None:
+            told.append(fields["reason"])
+
+        info = debug
+
+    monkeypatch.setattr("bot.client.log", Log())
+    monkeypatch.setattr("bot.client._stdlib_log.isEnabledFor", lambda level: True)
+    if known:
+        stub: Any = {"id": NOBODYS, "unavailable": True}
+        bot.client._connection._add_guild_from_data(stub)
+    for settings in ({"role_ids": ["600000000000000001"]}, {"blocked_user_ids": [MEMBER_ID]}):
+        bot.source.configs[NOBODYS] = ServerConfig.model_validate({"access": settings})
+        await bot.directory.refresh([GUILD_ID, NOBODYS])
+        bot.hear("1", "nova, hello", guild_id=NOBODYS, channel_id="500000000000000012")
+        bot.hear("2", "$whoami", guild_id=NOBODYS, channel_id="500000000000000012")
+        await bot.heard()
+    assert told == ["server_not_described", "server_not_described", "trigger_word"] * 2
 
 
 # What personas say to each other

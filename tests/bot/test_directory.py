@@ -90,6 +90,36 @@ async def test_a_refresh_that_began_before_a_change_does_not_undo_it(source: Sou
     assert directory.server("5").config == ALWAYS
 
 
+@pytest.mark.parametrize("guild_id", [None, "5"])
+async def test_an_older_reading_of_members_does_not_undo_a_newer_one(
+    source: Source, guild_id: str | None
+) -> None:
+    """A refresh that asked before a member chose full privacy, and is told after."""
+    directory = directory_of(source)
+    held, go = asyncio.Event(), asyncio.Event()
+    read = source.users_since
+    source.set_user("7", privacy="none")
+
+    async def slowly(moment: object) -> object:
+        source.users_since = read  # type: ignore[method-assign]
+        found = await read(None)
+        held.set()
+        await go.wait()
+        return found
+
+    source.users_since = slowly  # type: ignore[method-assign, assignment]
+    refreshing = asyncio.create_task(directory.refresh())
+    await held.wait()
+    source.set_user("7", privacy="full")
+    await directory.reload(guild_id)
+    assert directory.member("7").privacy is Privacy.FULL
+    go.set()
+    while not refreshing.done():
+        await asyncio.sleep(0)
+        assert directory.member("7").privacy is Privacy.FULL
+    await refreshing
+
+
 async def test_only_members_settings_that_matter_are_kept(source: Source) -> None:
     directory = directory_of(source)
     source.set_user("7", spotlights={"10": 2})

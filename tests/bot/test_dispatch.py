@@ -77,6 +77,19 @@ async def test_one_signal_with_start(temporal: RecordingTemporal) -> None:
     assert start["search_attributes"][attributes.CHANNEL] == "1"
 
 
+async def test_whoever_listens_hears_of_a_message_before_temporal(
+    temporal: RecordingTemporal,
+) -> None:
+    """Also of one that is signalled by its own."""
+    told: list[str] = []
+    sender = dispatcher(temporal, told=lambda message: told.append(message.message_id))
+    sender.submit(incoming("10"))
+    assert (told, temporal.signalled["1"]) == (["10"], [])
+    await sender.drain(timedelta(seconds=2))
+    await sender.signal(incoming("11"))
+    assert told[-1] == "11"
+
+
 async def test_a_message_waits_for_temporal_in_its_place(temporal: RecordingTemporal) -> None:
     """D27: nothing is lost to an RPC failure; the order in a channel stays; others go on."""
     temporal.failures["1"] = 1

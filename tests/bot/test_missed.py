@@ -18,6 +18,7 @@ from bot.client import EverturnClient
 from bot.config import BotConfig
 from bot.gateway import log_in, stay_connected, use_api
 from bot.missed import MissedMessages
+from bot.normalise import is_described
 from bot.progress import Progress
 from tests.bot.loopback import (
     APPLICATION_ID,
@@ -119,10 +120,14 @@ class Taken:
     def __init__(self) -> None:
         self.messages: list[discord.Message] = []
         self.broken: set[str] = set()
+        self.undescribed: list[str] = []
 
     def take(self, client: discord.Client, message: discord.Message, /) -> None:
         if str(message.id) in self.broken:
             raise ValueError("a message that cannot be taken in")
+        if not is_described(message):  # as the gates have it
+            self.undescribed.append(str(message.id))
+            return
         self.messages.append(message)
 
     def concerns_us(self, client: discord.Client, message: discord.Message, /) -> bool:
@@ -288,8 +293,19 @@ async def test_the_first_start_answers_nothing_of_before(
     assert again.taken.ids == [since]
 
 
-async def test_the_newest_of_many(away: Away, start: Starter) -> None:
-    """D31: a limit for each channel, in one request."""
+async def test_the_newest_of_many(
+    away: Away, start: Starter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """D31: a limit for each channel, in one request; what is left out is logged."""
+    told: list[dict[str, Any]] = []
+
+    class Log:
+        def info(self, event: str, **fields: Any) -> None: ...
+
+        def warning(self, event: str, **fields: Any) -> None:
+            told.append(fields)
+
+    monkeypatch.setattr(missed, "log", Log())
     ids = [ago(minutes=5, number=number) for number in range(missed.PER_CHANNEL + 20)]
     for message_id in ids:
         away.said(message_id)
@@ -297,6 +313,27 @@ async def test_the_newest_of_many(away: Away, start: Starter) -> None:
     await bot.settled()
     assert bot.taken.ids == ids[20:]
     assert away.reads == [CHANNEL_ID]
+    assert told == [{"channel": CHANNEL_ID, "left_out": 20, "or_more": False}]
+
+
+async def test_what_is_said_before_the_server_is_described_comes_after(
+    away: Away, store: Store, start: Starter
+) -> None:
+    """Its roles and channels are not known between READY and GUILD_CREATE, nor while the server is
+    down; then it is neither lost nor disposed of."""
+    bot = await start()
+    await bot.settled()
+    await away.emit("GUILD_DELETE", {"id": GUILD_ID, "unavailable": True})
+    await until(lambda: bot.client.guilds[0].unavailable)
+    early = ago(seconds=1)
+    await away.hear(early)
+    await until(lambda: bot.taken.undescribed)
+    assert (bot.taken.undescribed, bot.taken.ids) == ([early], [])
+    assert bot.progress.newest(CHANNEL_ID) == 0
+    await away.emit("GUILD_CREATE", {**away.describe(), "unavailable": False})
+    await until(lambda: bot.taken.ids == [early])
+    assert bot.progress.newest(CHANNEL_ID) == int(early)
+    assert bot.taken.messages[0].guild is bot.client.guilds[0]
 
 
 async def test_live_messages_wait_for_the_missed_ones(away: Away, start: Starter) -> None:
@@ -416,7 +453,7 @@ async def test_a_database_that_is_away_holds_messages_up_for_a_while(
     away.said(lost, channel_id=THREAD_ID)
     store.away = True
     bot = await start()
-    await until(lambda: away.identifies)
+    await until(lambda: bot.client.guilds and not bot.client.guilds[0].unavailable)
     live = ago(seconds=0)
     await away.hear(live)
     await until(lambda: bot.taken.ids == [live])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Collection, Mapping
 from datetime import datetime, timedelta
 from types import SimpleNamespace
@@ -31,14 +32,15 @@ from tests.bot.loopback import (
     LoopbackDiscord,
     guild,
     message,
+    user,
 )
 from tests.bot.waiting import until
 from worker.dev_server import temporal_binary
 from workflows.contracts.attributes import SEARCH_ATTRIBUTES
-from workflows.contracts.base import channel_workflow_id, discord_queue
+from workflows.contracts.base import channel_workflow_id, discord_queue, turn_workflow_id
 from workflows.contracts.delivery import SEND_SEGMENTS, Outgoing, SendRequest, SendResult
 from workflows.contracts.discord_port import DiscordPort
-from workflows.contracts.invocation import ENQUEUE_SIGNAL
+from workflows.contracts.invocation import ENQUEUE_SIGNAL, TURN_WORKFLOW
 from workflows.contracts.tools import RUN_TOOL, ToolContext, ToolRequest, ToolResult
 
 
@@ -158,16 +160,22 @@ async def temporal() -> AsyncIterator[Client]:
         yield environment.client
 
 
-async def enqueued(handle: WorkflowHandle[Any, Any]) -> int:
+async def enqueued(handle: WorkflowHandle[Any, Any]) -> list[str]:
+    """The ids of the messages that were signalled."""
     try:
         history = await handle.fetch_history()
     except RPCError:
-        return 0
-    return sum(
-        event.workflow_execution_signaled_event_attributes.signal_name == ENQUEUE_SIGNAL
+        return []
+    signals = [
+        event.workflow_execution_signaled_event_attributes
         for event in history.events
         if event.HasField("workflow_execution_signaled_event_attributes")
-    )
+    ]
+    return [
+        json.loads(signal.input.payloads[0].data)["message_id"]
+        for signal in signals
+        if signal.signal_name == ENQUEUE_SIGNAL
+    ]
 
 
 async def test_from_login_to_stop(
@@ -190,9 +198,9 @@ async def test_from_login_to_stop(
     await until(lambda: any("again in" in str(each.body) for each in discord_api.requests))
     channel = temporal.get_workflow_handle(channel_workflow_id(CHANNEL_ID))
     async with asyncio.timeout(10):
-        while await enqueued(channel) < 2:  # noqa: ASYNC110 (the history is the server's)
+        while len(await enqueued(channel)) < 2:  # noqa: ASYNC110 (the history is the server's)
             await asyncio.sleep(0.05)
-    assert await enqueued(channel) == 2
+    assert len(await enqueued(channel)) == 2
 
     discord_api.hold.clear()
     discord_api.hold_content = "two"
@@ -222,6 +230,53 @@ async def test_from_login_to_stop(
     assert discord_api.contents() == ["one", "two"]
     assert len(result.sent) == 2
     assert bot.ready == 1
+
+
+async def test_words_to_a_turn_that_was_begun_before(
+    discord_api: LoopbackDiscord,
+    config: BotConfig,
+    temporal: Client,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Behaviour 2.4: a bot that has just started hears a stop of an answer that tells it nothing,
+    and after it has asked; but nobody's words once the turn is over."""
+    monkeypatch.setattr("bot.running_turns.LOOK_EVERY", 0.1)
+    monkeypatch.setattr("bot.active_turns.GRACE", 0.0)
+    turn_id = turn_workflow_id(CHANNEL_ID, TRIGGER_ID, 1)
+    turn = await temporal.start_workflow(TURN_WORKFLOW, id=turn_id, task_queue="nobody's")
+    async with asyncio.timeout(10):
+        while not [each async for each in temporal.list_workflows()]:  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
+    discord_api.guilds = [guild()]
+    bot = Running(config, temporal)
+    await until(lambda: bot.ready, seconds=15)
+    channel = temporal.get_workflow_handle(channel_workflow_id(CHANNEL_ID))
+    said = 0
+
+    async def is_heard(content: str, **more: Any) -> bool:
+        """Whether it is signalled before what somebody else says to Nova after it."""
+        nonlocal said
+        said += 2
+        first, second = (f"10000000000000001{said + number:02}" for number in range(2))
+        heard = message(first, content, guild_id=GUILD_ID)
+        await discord_api.emit("MESSAGE_CREATE", {**heard, **more})
+        heard = message(second, "nova?", guild_id=GUILD_ID, author=user("71"))
+        await discord_api.emit("MESSAGE_CREATE", heard)
+        async with asyncio.timeout(10):
+            while second not in (ids := await enqueued(channel)):  # noqa: ASYNC110
+                await asyncio.sleep(0.05)
+        return first in ids
+
+    try:
+        assert await is_heard("please stop")
+        await turn.terminate()
+        async with asyncio.timeout(10):
+            while await is_heard("good morning"):
+                pass
+        assert await is_heard("hello", mentions=[ME])
+        assert await is_heard("please stop")
+    finally:
+        await bot.end()
 
 
 async def test_tools_run_on_the_discord_queue_and_end_before_it(

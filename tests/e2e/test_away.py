@@ -102,6 +102,29 @@ async def test_what_was_dropped_does_not_come_back(stack: Stack, model: ModelSer
     ]
 
 
+@pytest.mark.parametrize("when", ["while it is away", "when it is back"])
+async def test_words_to_an_answer_that_outlives_the_bot(
+    stack: Stack, model: ModelServer, when: str
+) -> None:
+    """Behaviour 2.3, 2.4: the model thinks, so that nothing tells the new process of the turn."""
+    for word, then in (("no, about cats", "Cats."), ("please stop", "Stopped.")):
+        model.reset()
+        never = asyncio.Event()
+        model.script(Hold(never), Text("The first answer."))
+        model.script(Text(then))
+        posted = await stack.discord.say("general", "Ada", "Nova, think hard")
+        await model.wait_for_requests(1)
+        await stack.kill("bot")
+        if when == "while it is away":
+            await stack.discord.say("general", "Ada", word)
+            await stack.start("bot")
+        else:
+            await stack.start("bot")
+            await stack.discord.say("general", "Ada", word)
+        (said,) = await stack.discord.messages("general", posted, author="bot", count=1, wait=30)
+        assert text(said) == then
+
+
 async def test_a_session_that_cannot_be_resumed(stack: Stack, model: ModelServer) -> None:
     """D31, D23: what is said between two sessions is answered, and what was answered in the first
     is not answered again."""
