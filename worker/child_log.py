@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from worker.private import append_private
+
 MAX_BYTES = 5_000_000
 """At this size the file becomes `<name>.log.1`; one old file is kept."""
 
@@ -23,7 +25,7 @@ class ChildLog:
 
     def write(self, line: str) -> None:
         try:
-            with self.path.open("a", encoding="utf-8", errors="replace") as file:
+            with append_private(self.path) as file:
                 file.write(line + "\n")
                 size = file.tell()
         except OSError:

@@ -8,11 +8,13 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Callable, Coroutine
+from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from worker.errors import EXIT_CONFIGURATION, EXIT_FAILED, OperatorError
+from worker.process import WORKER_GRACE, leave, stop_on_signals
 
 if TYPE_CHECKING:
     from worker.settings import Settings
@@ -73,13 +75,22 @@ def bot() -> None:
 
 
 @app.command()
-def worker() -> None:
+def worker(
+    grace: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            max=600,
+            help="Seconds that model calls and tools have to end when the worker is stopped.",
+        ),
+    ] = int(WORKER_GRACE.total_seconds()),
+) -> None:
     """Run a worker: workflows, model calls and tools. Start as many as you like."""
 
     def start(settings: Settings) -> Coroutine[Any, Any, int]:
         from worker.run import run_worker
 
-        return _until_signal(lambda stop: run_worker(settings, stop))
+        return _until_signal(lambda stop: run_worker(settings, stop, timedelta(seconds=grace)))
 
     _run_service("worker", start)
 
@@ -88,7 +99,9 @@ def worker() -> None:
 def doctor(
     only: Annotated[
         str | None,
-        typer.Option(help="One check: temporal, database, discord, provider, tools or workers."),
+        typer.Option(
+            help="One check: temporal, database, discord, provider, personas, tools or workers."
+        ),
     ] = None,
     alive: Annotated[
         str | None,
@@ -97,7 +110,7 @@ def doctor(
         ),
     ] = None,
 ) -> None:
-    """Check Temporal, database, Discord, provider, tools and workers: one line each."""
+    """Check Temporal, database, Discord, provider, personas, tools and workers: one line each."""
     from worker.settings import load_settings
 
     def start(settings: Settings) -> Coroutine[Any, Any, int]:
@@ -139,8 +152,6 @@ async def _look_at_beacon(settings: Settings, part: str) -> int:
 
 
 async def _until_signal(serve: Callable[[asyncio.Event], Coroutine[Any, Any, int]]) -> int:
-    from worker.process import stop_on_signals
-
     stop = asyncio.Event()
     stop_on_signals(stop)
     return await serve(stop)
@@ -164,8 +175,6 @@ def _run(
     start: Callable[[Settings], Coroutine[Any, Any, int]],
 ) -> None:
     """Run a command to its end, and leave. The one place where errors become a line and a code."""
-    from worker.process import leave
-
     settings: Settings | None = None
     try:
         settings = load()

@@ -3,7 +3,8 @@
 Where Temporal is, in this order: the SDK's own variables (`TEMPORAL_ADDRESS`, `TEMPORAL_PROFILE`,
 `TEMPORAL_CONFIG_FILE`, TLS, API key; read by `temporalio.envconfig`), the server of an
 `everturn up` that runs on the same EVERTURN_HOME, the default profile of the SDK's configuration
-file, 127.0.0.1:7233.
+file. Where none of these names one nothing is guessed: a server that listens at the usual address
+may belong to another data folder.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from worker.settings import Settings, own_temporal, temporal_environment
 log = structlog.get_logger(__name__)
 
 DEFAULT_ADDRESS = "127.0.0.1:7233"
+"""The SDK's, for a profile or a configuration file that the operator names and that names none."""
 CONNECT_TIMEOUT = timedelta(seconds=5)
 """For one attempt: a live server answers in milliseconds, and a person waits for the error."""
 RESTART_PATIENCE = timedelta(minutes=2)
@@ -43,10 +45,12 @@ REFUSALS = {
 def connect_config(settings: Settings, environ: Mapping[str, str] | None = None) -> dict[str, Any]:
     """Arguments for `Client.connect`: address, namespace, TLS, key.
 
-    Raises SettingsError when the variables or the configuration file cannot be used.
+    Raises SettingsError when the variables or the configuration file cannot be used, and
+    ConnectionFailed when nothing says where Temporal is.
     """
     variables = temporal_environment(environ)
-    running = None if own_temporal(variables) else read_running(settings.home)
+    named = own_temporal(variables) is not None
+    running = None if named else read_running(settings.home)
     if running is not None and running.temporal_address is not None:
         return {"target_host": running.temporal_address, "namespace": running.namespace}
     try:
@@ -55,6 +59,11 @@ def connect_config(settings: Settings, environ: Mapping[str, str] | None = None)
         )
     except Exception as error:  # the bridge raises plain RuntimeError for all of them
         raise SettingsError(f"Temporal's configuration cannot be used: {error}") from None
+    if not named and "target_host" not in config:
+        raise ConnectionFailed(
+            f"no Temporal runs on EVERTURN_HOME {settings.home}, and TEMPORAL_ADDRESS is not set:"
+            " start `everturn up` there, or set TEMPORAL_ADDRESS to a server of your own"
+        )
     return {"target_host": DEFAULT_ADDRESS, "namespace": "default", **config}
 
 

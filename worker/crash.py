@@ -6,6 +6,7 @@ import traceback
 from datetime import UTC, datetime
 
 from runtime.logs import redact
+from worker.private import append_private, private_folder
 from worker.settings import Settings
 
 
@@ -18,8 +19,8 @@ def keep_trace(error: Exception, process: str, settings: Settings | None) -> str
     path = settings.home / "logs" / "crash.log"
     trace = redact("".join(traceback.format_exception(error)))
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("a", encoding="utf-8") as file:
+        private_folder(path.parent)
+        with append_private(path) as file:
             file.write(f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ} {process}\n{trace}\n")
     except OSError:
         return f"{line} (EVERTURN_DEBUG=true shows where)"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
@@ -12,6 +13,7 @@ from temporalio.client import Client
 from temporalio.service import RPCError, RPCStatusCode
 
 from storage import StorageError
+from storage.personas.files import read_folder
 from worker.connection import connect, connect_config
 from worker.database import open_database
 from worker.errors import EXIT_FAILED, OperatorError
@@ -19,6 +21,7 @@ from worker.mcp import mcp_servers
 from worker.running import read_running
 from worker.search_attributes import missing_search_attributes
 from worker.settings import Provider, Settings
+from worker.token_shape import token_doubt
 from workflows.contracts.base import TURNS_QUEUE, discord_queue
 
 TIMEOUT = 5.0
@@ -94,12 +97,19 @@ async def check_discord(settings: Settings, api: str | None = None) -> Finding:
         return Finding("discord", True, "no DISCORD_TOKEN: the bot joins the playground")
     headers = {"Authorization": f"Bot {token.get_secret_value()}"}
     base = api or settings.discord_api or DISCORD
+    doubt = token_doubt(token.get_secret_value()) if settings.discord_api is None else None
     async with _http() as http:
-        me = await http.get(f"{base}/users/@me", headers=headers)
-        if me.status_code == httpx.codes.UNAUTHORIZED:
-            text = f"Discord refuses DISCORD_TOKEN: take a new one at {PORTAL} (Bot, Reset Token)"
+        try:
+            me = await http.get(f"{base}/users/@me", headers=headers)
+            application = await http.get(f"{base}/applications/@me", headers=headers)
+        except httpx.HTTPError as error:
+            if doubt is None:
+                raise
+            text = f"{doubt}; Discord cannot be asked ({_short(error)})"
             return Finding("discord", False, text)
-        application = await http.get(f"{base}/applications/@me", headers=headers)
+    if me.status_code == httpx.codes.UNAUTHORIZED:
+        text = f"Discord refuses DISCORD_TOKEN: take a new one at {PORTAL} (Bot, Reset Token)"
+        return Finding("discord", False, f"{doubt}; {text}" if doubt else text)
     for answer in (me, application):
         if not answer.is_success:
             return Finding("discord", False, f"Discord answers {answer.status_code}: try later")
@@ -135,6 +145,13 @@ async def check_provider(settings: Settings, address: str | None = None) -> Find
     return Finding("provider", True, f"{provider}, model {generation.model_name}")
 
 
+async def check_personas(settings: Settings) -> Finding:
+    """A worker could read the persona files."""
+    folder = settings.persona_folder
+    count = len(await asyncio.to_thread(read_folder, folder))
+    return Finding("personas", True, f"{count} persona{'' if count == 1 else 's'} in {folder}")
+
+
 async def check_tools(settings: Settings) -> Finding:
     """A worker could make its tools. The MCP servers themselves are not asked."""
     from worker.tools import make_tools  # here, since the other checks need none of it
@@ -150,15 +167,26 @@ async def check_tools(settings: Settings) -> Finding:
 
 async def check_workers(settings: Settings) -> Finding:
     """Somebody serves the turns, and somebody serves the bot's queue."""
+    running = await asyncio.to_thread(read_running, settings.home)
+    for part in ("worker", "bot"):
+        if running is not None and part in running.down:
+            text = f"the {part} of this `everturn up` does not run: {running.down[part]}"
+            return Finding("workers", False, text)
+
+    def missing(part: str) -> str:
+        if running is None:
+            return f"start `everturn {part}`"
+        return f"that of this `everturn up` is not ready, see {settings.home}/logs/{part}.log"
+
     client = await connect(settings)
     turns = await _pollers(client, TURNS_QUEUE)
     if not turns:
-        return Finding("workers", False, "no worker is running: start `everturn worker`")
+        return Finding("workers", False, f"no worker is running: {missing('worker')}")
     application = await _application_id(settings)
     if application is None:
         return Finding("workers", True, f"{turns} worker(s); which bot to look for is not known")
     if not await _pollers(client, discord_queue(application)):
-        return Finding("workers", False, f"{turns} worker(s), but no bot: start `everturn bot`")
+        return Finding("workers", False, f"{turns} worker(s), but no bot: {missing('bot')}")
     return Finding("workers", True, f"{turns} worker(s) and the bot serve turns")
 
 
@@ -219,6 +247,7 @@ CHECKS: dict[str, Check] = {
     "database": check_database,
     "discord": check_discord,
     "provider": check_provider,
+    "personas": check_personas,
     "tools": check_tools,
     "workers": check_workers,
 }

@@ -8,7 +8,12 @@ import logging
 import os
 import signal
 import sys
+from datetime import timedelta
 from typing import NoReturn
+
+WORKER_GRACE = timedelta(seconds=15)
+"""What a worker does at a SIGTERM has this long to end by itself: other workers go on meanwhile,
+and members see nothing of it."""
 
 
 def stop_on_signals(stop: asyncio.Event) -> None:

@@ -39,6 +39,7 @@ from worker.connection import connect_patiently
 from worker.database import open_database
 from worker.errors import EXIT_FAILED, OperatorError
 from worker.mcp import mcp_servers
+from worker.process import WORKER_GRACE
 from worker.search_attributes import register_search_attributes
 from worker.settings import Settings
 from worker.tools import make_tools
@@ -56,9 +57,6 @@ Our contracts must be the same classes on both sides of the sandbox."""
 HEARTBEAT_THROTTLE = timedelta(milliseconds=300)
 MAX_HEARTBEAT_THROTTLE = timedelta(milliseconds=500)
 """A cancel comes back with a heartbeat, so this is the slowest a stop is felt on any cluster."""
-
-GRACEFUL_SHUTDOWN = timedelta(seconds=15)
-"""What runs at a SIGTERM has this long to end by itself."""
 
 STICKY_TIMEOUT = timedelta(seconds=1)
 """How long the server looks for the worker that knew a workflow, before any other may take it."""
@@ -107,6 +105,7 @@ def make_worker(
     registry: ToolRegistry,
     resources: ToolResources,
     fatal: asyncio.Event,
+    grace: timedelta = WORKER_GRACE,
 ) -> Worker:
     """The SDK's worker with everything composed. `fatal` is set when it cannot go on."""
     generation = GenerationActivities(storage, models, registry, TemporalSegmentSignaller(client))
@@ -155,7 +154,7 @@ def make_worker(
         max_concurrent_local_activities=MAX_LOCAL_ACTIVITIES,
         max_heartbeat_throttle_interval=MAX_HEARTBEAT_THROTTLE,
         default_heartbeat_throttle_interval=HEARTBEAT_THROTTLE,
-        graceful_shutdown_timeout=GRACEFUL_SHUTDOWN,
+        graceful_shutdown_timeout=grace,
         sticky_queue_schedule_to_start_timeout=STICKY_TIMEOUT,
         on_fatal_error=on_fatal_error,
     )
@@ -165,8 +164,11 @@ def worker_identity() -> str:
     return f"worker {os.getpid()}@{socket.gethostname()}"
 
 
-async def run_worker(settings: Settings, stop: asyncio.Event) -> int:
-    """Serve the turns queue until `stop` is set. Returns the exit code.
+async def run_worker(
+    settings: Settings, stop: asyncio.Event, grace: timedelta = WORKER_GRACE
+) -> int:
+    """Serve the turns queue until `stop` is set; what runs then has `grace` to end. Returns the
+    exit code.
 
     Raises OperatorError and StorageError, one line each.
     """
@@ -179,7 +181,7 @@ async def run_worker(settings: Settings, stop: asyncio.Event) -> int:
         storage = await open_database(settings)
         stack.push_async_callback(storage.close)
         stack.push_async_callback(resources.aclose)
-        await storage.personas.seed(settings.home / "personas")
+        await storage.personas.seed(settings.persona_folder)
         client = await connect_patiently(settings, stop, make_runtime(settings))
         if client is None:
             return 0
@@ -191,7 +193,7 @@ async def run_worker(settings: Settings, stop: asyncio.Event) -> int:
         stack.push_async_callback(models.close)
         fatal = asyncio.Event()
         await stack.enter_async_context(
-            make_worker(client, storage, settings, models, registry, resources, fatal)
+            make_worker(client, storage, settings, models, registry, resources, fatal, grace)
         )
         await _wait_until_polling(client, stop)
         log.info("worker.ready", queue=TURNS_QUEUE, provider=generation.provider)

@@ -1,7 +1,8 @@
-"""What an `everturn up` leaves in EVERTURN_HOME while it runs: its lock and its addresses.
+"""What an `everturn up` leaves in EVERTURN_HOME while it runs: its lock, and where and how it is.
 
 The lock makes a second `up` on the same folder impossible. The addresses let `everturn doctor`,
-or a further `everturn worker`, find the Temporal server that it started.
+or a further `everturn worker`, find the Temporal server that it started. The parts that are down
+let the former say why.
 """
 
 from __future__ import annotations
@@ -16,13 +17,14 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from worker.errors import EXIT_FAILED, OperatorError
+from worker.private import private_folder
 
 NEEDED_BYTES = 50_000_000
 """A start writes about 10 MB; with less than this free, the first conversation fills the disk."""
 
 
 class Running(BaseModel):
-    """Where the parts of a running `everturn up` are."""
+    """Where the parts of a running `everturn up` are, and how they are."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -32,6 +34,8 @@ class Running(BaseModel):
     temporal_ui: str | None = None
     discord_api: str | None = None
     chat_page: str | None = None
+    down: dict[str, str] = {}
+    """The parts that have ended and are not ready again, each with the reason it gave."""
 
 
 def run_folder(home: Path) -> Path:
@@ -41,13 +45,13 @@ def run_folder(home: Path) -> Path:
 def prepare_home(home: Path) -> None:
     """Create the data folder, for its owner only, and see that it can be written and grow.
 
-    One that is there keeps its rights. Raises OperatorError.
+    One that is there keeps its rights, but for its logs. Raises OperatorError.
     """
     probe = run_folder(home) / f"probe-{os.getpid()}"
     try:
         home.mkdir(mode=0o700, parents=True, exist_ok=True)
-        for folder in (run_folder(home), home / "logs"):
-            folder.mkdir(parents=True, exist_ok=True)
+        run_folder(home).mkdir(exist_ok=True)
+        private_folder(home / "logs")
         probe.write_bytes(b"0" * 65_536)
         probe.unlink()
         free = shutil.disk_usage(home).free

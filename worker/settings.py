@@ -449,6 +449,11 @@ class Settings(BaseSettings):
         return f"sqlite:///{quote(str(self.home / 'everturn.db'))}"
 
     @property
+    def persona_folder(self) -> Path:
+        """The persona files; a worker makes it when it is not there."""
+        return self.home / "personas"
+
+    @property
     def mcp_file(self) -> Path | None:
         """The file that names MCP servers; None where there is none."""
         if self.mcp_choice is not None:

@@ -10,13 +10,14 @@ import asyncio
 import contextlib
 import os
 import signal
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from runtime.orphans import HAS_PDEATHSIG, die_with_parent, guarded
 from worker.child_log import ChildLog, last_words, worth_showing
 from worker.errors import EXIT_CONFIGURATION, EXIT_FAILED
+from worker.private import OTHERS
 
 LONGEST_BACKOFF = 30.0
 HEALTHY_AFTER = 60.0
@@ -26,6 +27,7 @@ GO_ON = "  The other parts stay up. Mend it, press Ctrl-C, and start again."
 """What follows the reason of a part that is off for good."""
 
 Tell = Callable[[str], None]
+Note = Callable[[str, str | None], None]
 
 
 def backoffs(first: float) -> Iterator[float]:
@@ -70,10 +72,15 @@ class _Running:
 
 
 class Supervisor:
-    """`tell` receives one line at a time, for the screen."""
+    """`tell` receives one line at a time, for the screen.
 
-    def __init__(self, tell: Tell, first_backoff: float = 1.0) -> None:
+    `note` receives a part's name and the reason with which it has ended, or None when it is ready
+    again.
+    """
+
+    def __init__(self, tell: Tell, first_backoff: float = 1.0, note: Note | None = None) -> None:
         self._tell = tell
+        self._note: Note = note or (lambda name, why: None)
         self._first_backoff = first_backoff
         self._parts: dict[str, _Running] = {}
 
@@ -102,6 +109,20 @@ class Supervisor:
                     await asyncio.sleep(READY_POLL / 2)
         last = running.last_failure or running.last_warning
         return last or f"it is still starting; its log is {running.part.log}"
+
+    async def all_ready(self, names: Collection[str], timeout: float | None) -> bool:
+        """Whether all of `names` are ready within `timeout` seconds (None: as long as it takes).
+
+        False at once when one of them is off for good.
+        """
+        parts = [self._parts[name] for name in names]
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(timeout):
+                while not any(part.ended.is_set() for part in parts):
+                    if all(part.is_ready.is_set() for part in parts):
+                        return True
+                    await asyncio.sleep(READY_POLL / 2)
+        return False
 
     def has_ended(self, name: str) -> bool:
         """Whether `name` is off for good; the reason has been told."""
@@ -145,6 +166,7 @@ class Supervisor:
                     return
                 running.last_failure = why = running.reason or _exit_words(code)
                 running.failures += 1
+                self._note(name, why)
                 if code == EXIT_CONFIGURATION:
                     self._tell(f"{name} is off: {why}")
                     self._tell(GO_ON)
@@ -188,6 +210,8 @@ class Supervisor:
                 break
             await asyncio.sleep(READY_POLL)
         running.is_ready.set()
+        if running.failures:
+            self._note(running.part.name, None)
         if again:
             self._tell(f"{running.part.name} is back")
 
@@ -214,12 +238,11 @@ class Supervisor:
             self._tell(f"{running.part.name} {brief}")
 
 
-OWNER_ONLY = 0o077
-"""Umask of the parts: what they write is conversations, Temporal's database among it."""
-
-
 async def _spawn(part: Part) -> asyncio.subprocess.Process:
-    """A session of its own, so that Ctrl-C reaches only us, and we stop the parts in order."""
+    """A session of its own, so that Ctrl-C reaches only us, and we stop the parts in order.
+
+    What the parts write is conversations, Temporal's database among it: nobody else reads it.
+    """
     command = list(part.command) if HAS_PDEATHSIG else guarded(part.command)
     return await asyncio.create_subprocess_exec(
         *command,
@@ -228,7 +251,7 @@ async def _spawn(part: Part) -> asyncio.subprocess.Process:
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
         start_new_session=True,
-        umask=OWNER_ONLY,
+        umask=OTHERS,
         preexec_fn=die_with_parent() if HAS_PDEATHSIG else None,
     )
 

@@ -13,9 +13,10 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 
 import httpx
@@ -36,14 +37,18 @@ STOP_ORDER = ("bot", "worker", "playground", "temporal")
 START_TIMEOUT = 60.0
 """Seconds; a first start on a slow machine has to compile the Python sources."""
 
-ADDRESSES_AFTER = 8.0
-"""Seconds. Worker and bot follow Temporal and playground within two; when they take longer, what
-they wait for may never come, and the addresses are shown all the same."""
+READY_WITHIN = 30.0
+"""Seconds for worker and bot; a busy machine takes 20. When they take longer, what they wait for
+may never come, and what is missing is said."""
 
 START_FAILURES = 2
 """What nothing else can do without may die once while everything starts, not twice."""
 
 READY_WORDS = {"worker": "ready", "bot": "connected"}
+
+WORKER_GRACE = timedelta(seconds=5)
+"""Here no other worker goes on meanwhile, the bot has stopped before, and a person waits: enough
+for a tool or the end of an answer. What takes longer goes on at the next start."""
 
 DISCORD_ADDRESS = "Discord, wherever the bot has been invited"
 
@@ -110,8 +115,9 @@ async def run_up(
     home = settings.home
     prepare_home(home)
     with up_lock(home):
+        _check_personas(settings)
         plan = make_plan(settings, own_address is not None, namespace, tell)
-        supervisor = Supervisor(tell)
+        supervisor = Supervisor(tell, note=_keep_down(plan))
         stop = _stop_on_signals(supervisor)
         starting = asyncio.create_task(_start(supervisor, settings, plan, own_address, tell))
         stopped = asyncio.create_task(stop.wait())
@@ -124,7 +130,7 @@ async def run_up(
         finally:
             starting.cancel()
             if stop.is_set():
-                tell("Stopping …")
+                tell("Stopping: what runs has a few seconds to end, Ctrl-C again ends it at once")
             await supervisor.stop(STOP_ORDER)
             tell("Stopped")
 
@@ -143,6 +149,28 @@ def _check(settings: Settings, tell: Callable[[str], None]) -> None:
             tell(doubt)
 
 
+def _check_personas(settings: Settings) -> None:
+    """As a worker reads them; raises PersonaFileError. After the data folder has been prepared."""
+    from storage.personas.files import read_folder  # here: the other commands do without it
+
+    read_folder(settings.persona_folder)
+
+
+def _keep_down(plan: Plan) -> Callable[[str, str | None], None]:
+    """Keeps in the data folder, for `everturn doctor`, which parts have ended and why."""
+    down: dict[str, str] = {}
+
+    def note(name: str, why: str | None) -> None:
+        if why is None:
+            down.pop(name, None)
+        else:
+            down[name] = why
+        with suppress(OSError):  # a full disk is told by whoever needs it
+            write_running(plan.home, _running(plan, down))
+
+    return note
+
+
 async def _start(
     supervisor: Supervisor,
     settings: Settings,
@@ -157,49 +185,48 @@ async def _start(
         tell(f"{settings.generation().model_name} of {settings.provider} answers")
     if own_address is not None:
         await _need_own_temporal()
-    # All at once: each waits by itself for what it needs, and most of a start is importing.
-    write_running(plan.home, _running(plan))
+    write_running(plan.home, _running(plan, {}))
     if own_address is None:
         tell("Starting Temporal …")
-        supervisor.start(temporal_part(plan))
     if plan.playground_port is not None:
         tell("Starting the playground …")
-        supervisor.start(playground_part(plan))
     tell("Starting the worker and the bot …")
-    supervisor.start(python_part(plan, settings, "worker"))
-    supervisor.start(python_part(plan, settings, "bot"))
+    # All at once: each waits by itself for what it needs. First those that import for seconds.
+    for name in READY_WORDS:
+        supervisor.start(python_part(plan, settings, name))
+    if plan.playground_port is not None:
+        supervisor.start(playground_part(plan))
+    if own_address is None:
+        supervisor.start(temporal_part(plan))
     if own_address is None:
         await _need(supervisor, "temporal")
     if plan.playground_port is not None:
         await _need(supervisor, "playground")
-    late = await _late(supervisor)
-    temporal = plan.temporal_ui or own_address
-    tell("")
-    tell(f"  Chat      {plan.chat_page or settings.discord_api or DISCORD_ADDRESS}")
-    tell(f"  Temporal  {temporal}")
-    tell("  Stop      Ctrl-C")
-    tell("")
-    for name, why in late.items():
-        tell(f"The {name} is not {READY_WORDS[name]} yet: {why}")
-    await asyncio.gather(*(_tell_when_ready(supervisor, name, tell) for name in late))
+    chat = plan.chat_page or settings.discord_api or DISCORD_ADDRESS
+    others = [f"  Temporal  {plan.temporal_ui or own_address}", "  Stop      Ctrl-C"]
+    if not await supervisor.all_ready(READY_WORDS, READY_WITHIN):
+        await _tell_missing(supervisor, tell)
+        _tell_block(others, tell)
+        if not await supervisor.all_ready(READY_WORDS, None):
+            return
+    # Only now does somebody answer there.
+    _tell_block([f"  Chat      {chat}", *others], tell)
 
 
-async def _late(supervisor: Supervisor) -> dict[str, str]:
-    """Which of worker and bot are not ready after a while, and why; without those that are off,
-    of which the supervisor has told."""
-    reasons = await asyncio.gather(
-        *(supervisor.wait_ready(name, ADDRESSES_AFTER) for name in READY_WORDS)
-    )
-    return {
-        name: why
-        for name, why in zip(READY_WORDS, reasons, strict=True)
-        if why is not None and not supervisor.has_ended(name)
-    }
+async def _tell_missing(supervisor: Supervisor, tell: Callable[[str], None]) -> None:
+    """Which of worker and bot are late, and why; when one is off, that alone has been told, and
+    the other may wait for it."""
+    if any(supervisor.has_ended(name) for name in READY_WORDS):
+        return
+    for name, word in READY_WORDS.items():
+        why = await supervisor.wait_ready(name, 0)
+        if why is not None:
+            tell(f"The {name} is not {word} yet: {why}")
 
 
-async def _tell_when_ready(supervisor: Supervisor, name: str, tell: Callable[[str], None]) -> None:
-    if await supervisor.wait_ready(name, None) is None:
-        tell(f"The {name} is {READY_WORDS[name]} now")
+def _tell_block(lines: Sequence[str], tell: Callable[[str], None]) -> None:
+    for line in ("", *lines, ""):
+        tell(line)
 
 
 async def _need_own_temporal() -> None:
@@ -225,13 +252,14 @@ async def _need(supervisor: Supervisor, name: str) -> None:
         raise OperatorError(f"{name} does not start: {why}", EXIT_UNAVAILABLE)
 
 
-def _running(plan: Plan) -> Running:
+def _running(plan: Plan, down: dict[str, str]) -> Running:
     return Running(
         temporal_address=f"{HOST}:{plan.temporal_port}" if plan.temporal_port else None,
         namespace=plan.namespace,
         temporal_ui=plan.temporal_ui,
         discord_api=plan.discord_api,
         chat_page=plan.chat_page,
+        down=down,
     )
 
 
@@ -286,6 +314,9 @@ def playground_part(plan: Plan) -> Part:
 
 def python_part(plan: Plan, settings: Settings, name: str) -> Part:
     """The worker or the bot; ready when it has lit its beacon."""
+    command = [*_python("worker.cli"), name]
+    if name == "worker":
+        command += ["--grace", f"{WORKER_GRACE.total_seconds():.0f}"]
     beacon = beacon_file(plan.home, name)
     environ = {**os.environ, "EVERTURN_HOME": str(plan.home), "EVERTURN_LOG_JSON": "true"}
     if name == "bot" and plan.discord_api is not None:
@@ -298,7 +329,7 @@ def python_part(plan: Plan, settings: Settings, name: str) -> Part:
 
     return Part(
         name,
-        [*_python("worker.cli"), name],
+        command,
         _log(plan, name),
         environ=environ,
         ready=ready,

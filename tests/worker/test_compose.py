@@ -140,10 +140,10 @@ def test_ports_are_open_to_this_machine_only() -> None:
 
 
 def test_the_grace_period_is_longer_than_a_workers() -> None:
-    from worker.run import GRACEFUL_SHUTDOWN
+    from worker.process import WORKER_GRACE
 
     seconds = int(SERVICES["worker"]["stop_grace_period"].removesuffix("s"))
-    assert seconds > GRACEFUL_SHUTDOWN.total_seconds() + 5
+    assert seconds > WORKER_GRACE.total_seconds() + 5
 
 
 def test_mounted_files_exist_and_what_runs_them_is_where_they_are() -> None:

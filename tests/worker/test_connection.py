@@ -47,9 +47,19 @@ def test_address_namespace_and_key_come_from_temporals_own_variables(
     assert config["tls"]
 
 
-def test_without_anything_it_is_the_usual_address(settings: Settings, tmp_path: Path) -> None:
-    config = connect_config(settings, plain(tmp_path))
-    assert (config["target_host"], config["namespace"]) == (DEFAULT_ADDRESS, "default")
+def test_where_nothing_names_one_none_is_guessed(settings: Settings, tmp_path: Path) -> None:
+    """What listens at the usual address may serve another data folder."""
+    with pytest.raises(ConnectionFailed, match=rf"no Temporal runs on \S+ {settings.home}, and"):
+        connect_config(settings, plain(tmp_path))
+
+
+def test_a_file_that_names_no_address_means_the_usual_one(
+    settings: Settings, tmp_path: Path
+) -> None:
+    file = tmp_path / "temporal.toml"
+    file.write_text('[profile.default]\nnamespace = "mine"\n')
+    config = connect_config(settings, plain(tmp_path, TEMPORAL_CONFIG_FILE=str(file)))
+    assert (config["target_host"], config["namespace"]) == (DEFAULT_ADDRESS, "mine")
 
 
 def test_a_profile_of_the_sdks_file_is_used(settings: Settings, tmp_path: Path) -> None:
@@ -87,7 +97,8 @@ def test_a_running_up_with_a_temporal_of_the_operators_own_names_none(
     prepare_home(settings.home)
     with up_lock(settings.home):
         write_running(settings.home, Running(temporal_address=None, discord_api="http://x/api"))
-        assert connect_config(settings, plain(tmp_path))["target_host"] == DEFAULT_ADDRESS
+        with pytest.raises(ConnectionFailed, match="TEMPORAL_ADDRESS is not set"):
+            connect_config(settings, plain(tmp_path))
 
 
 async def test_a_dead_address_is_one_line_within_seconds(

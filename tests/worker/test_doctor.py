@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -13,6 +14,7 @@ from aiohttp import web
 from worker.doctor import (
     check_database,
     check_discord,
+    check_personas,
     check_provider,
     check_temporal,
     check_tools,
@@ -20,6 +22,7 @@ from worker.doctor import (
 )
 from worker.errors import OperatorError
 from worker.ports import next_free_port
+from worker.running import Running, prepare_home, up_lock, write_running
 from worker.settings import Settings, load_settings
 
 GOOD = "s3cret-good"
@@ -81,6 +84,20 @@ async def test_discord(tmp_path: Path, token: str, flags: int, ok: bool, words: 
     assert finding.ok is ok
     assert words in finding.text
     assert token not in finding.line()
+
+
+@pytest.mark.parametrize("reachable", [True, False])
+async def test_a_token_of_an_odd_shape_is_named_whatever_discord_says(
+    tmp_path: Path, reachable: bool
+) -> None:
+    odd = settings(tmp_path, DISCORD_TOKEN="s3cret-nonsense")
+    async with served({"/users/@me": answers({}, value="Bot x.y.z")}) as api:
+        dead = f"http://127.0.0.1:{next_free_port(22_200)}"
+        finding = await check_discord(odd, api if reachable else dead)
+    assert not finding.ok
+    assert finding.text.startswith("DISCORD_TOKEN does not look like a bot token: one has three")
+    assert ("Discord refuses" if reachable else "Discord cannot be asked") in finding.text
+    assert "s3cret" not in finding.line()
 
 
 async def test_without_a_token_it_is_the_playground(tmp_path: Path) -> None:
@@ -172,6 +189,45 @@ async def test_a_file_that_stops_the_worker_is_found(tmp_path: Path, content: st
     (line,) = lines
     assert line.startswith(f"FAIL  tools     EVERTURN_MCP, the file {file}: ")
     assert "s3cret" not in line
+
+
+async def test_the_persona_files_are_read_as_a_worker_reads_them(tmp_path: Path) -> None:
+    folder = tmp_path / "personas"
+    assert (await check_personas(settings(tmp_path))).text == f"1 persona in {folder}"
+    (folder / "rex.md").write_text('+++\nname = "Rex"\n+++\nYou are a dog.\n')
+    assert (await check_personas(settings(tmp_path))).text == f"2 personas in {folder}"
+    (folder / "rex.md").write_text("+++\nname = Rex\n+++\nYou are a dog.\n")
+    lines: list[str] = []
+    assert await examine(settings(tmp_path), lines.append, "personas") == 1
+    (line,) = lines
+    assert line.startswith(f"FAIL  personas  {folder}/rex.md, line 2: name = Rex is not valid")
+
+
+async def test_the_temporal_of_another_data_folder_is_not_ours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever listens at the usual address."""
+    for name in ("TEMPORAL_ADDRESS", "TEMPORAL_PROFILE", "TEMPORAL_CONFIG_FILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    lines: list[str] = []
+    async with asyncio.timeout(5):
+        for check in ("temporal", "workers"):
+            assert await examine(settings(tmp_path), lines.append, check) == 1
+    assert all(f"no Temporal runs on EVERTURN_HOME {tmp_path}" in line for line in lines)
+
+
+async def test_why_the_worker_of_a_running_up_is_off(tmp_path: Path) -> None:
+    """And not the advice to start another, which would end the same way."""
+    prepare_home(tmp_path)
+    lines: list[str] = []
+    with up_lock(tmp_path):
+        down = {"worker": "nova.md, line 10: no"}
+        write_running(tmp_path, Running(temporal_address="127.0.0.1:1", down=down))
+        assert await examine(settings(tmp_path), lines.append, "workers") == 1
+    (line,) = lines
+    assert line.endswith("the worker of this `everturn up` does not run: nova.md, line 10: no")
 
 
 async def test_an_unknown_check_is_refused(tmp_path: Path) -> None:

@@ -132,6 +132,43 @@ async def test_a_killed_process_comes_back_with_the_same_command(
     await until(lambda: "part is back" in lines)
 
 
+async def test_what_has_ended_is_noted_with_its_reason_until_it_is_back(tmp_path: Path) -> None:
+    notes: list[tuple[str, str | None]] = []
+    supervisor = Supervisor(
+        lambda line: None, first_backoff=QUICK, note=lambda name, why: notes.append((name, why))
+    )
+    first = tmp_path / "first"
+    code = f"""
+        import os, time
+        if not os.path.exists({str(first)!r}):
+            open({str(first)!r}, 'w').close()
+            print('everturn: the disk is full')
+            raise SystemExit(1)
+        time.sleep(60)
+    """
+    supervisor.start(Part("part", python(code), tmp_path / "part.log", ready=lambda: _is(first)))
+    await until(lambda: len(notes) == 2)
+    await supervisor.stop()
+    assert notes == [("part", "the disk is full"), ("part", None)]
+
+
+async def _is(path: Path) -> bool:
+    return await asyncio.to_thread(path.exists)
+
+
+async def test_all_are_ready_or_one_is_off(supervisor: Supervisor, tmp_path: Path) -> None:
+    late = tmp_path / "late"
+    supervisor.start(Part("a", SLEEPS, tmp_path / "a.log"))
+    supervisor.start(Part("b", SLEEPS, tmp_path / "b.log", ready=lambda: _is(late)))
+    assert not await supervisor.all_ready(["a", "b"], 0.2)
+    late.touch()
+    assert await supervisor.all_ready(["a", "b"], 10)
+    off = python("raise SystemExit(78)")
+    supervisor.start(Part("c", off, tmp_path / "c.log", ready=lambda: _is(tmp_path / "never")))
+    async with asyncio.timeout(10):
+        assert not await supervisor.all_ready(["a", "b", "c"], None)
+
+
 async def test_ready_waits_for_the_part_to_say_so(supervisor: Supervisor, tmp_path: Path) -> None:
     flag = tmp_path / "ready"
 

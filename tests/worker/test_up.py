@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import os
+import re
 import signal
 import socket
 import sys
@@ -14,8 +15,12 @@ from pathlib import Path
 
 import pytest
 
+from storage import PersonaFileError
+from worker.child_log import ChildLog
+from worker.cli import report
+from worker.crash import keep_trace
 from worker.dev_server import server_command
-from worker.errors import SettingsError
+from worker.errors import EXIT_CONFIGURATION, SettingsError
 from worker.ports import HOST, next_free_port
 from worker.running import prepare_home, read_running
 from worker.settings import Settings, load_settings
@@ -30,6 +35,8 @@ from worker.up import (
     run_up,
     temporal_part,
 )
+
+README = (Path(__file__).parents[2] / "README.md").read_text()
 
 
 def settings(tmp_path: Path, **environ: str) -> Settings:
@@ -100,6 +107,15 @@ def test_the_bot_gets_the_playground_and_nobody_gets_a_token_on_a_command_line(
     assert all("s3cret" not in word for part in parts for word in part.command)
 
 
+def test_nobody_waits_for_the_worker_longer_than_what_runs_is_worth(tmp_path: Path) -> None:
+    """Fifteen seconds are for a cluster, where other workers go on."""
+    plan = Plan(tmp_path, "default", 1, 2, 3)
+    worker, bot = (python_part(plan, settings(tmp_path), name) for name in ("worker", "bot"))
+    assert list(worker.command)[-3:] == ["worker", "--grace", "5"]
+    assert list(bot.command)[-1] == "bot"
+    assert worker.grace > 5
+
+
 def test_the_server_listens_on_this_machine_only_and_keeps_its_data(tmp_path: Path) -> None:
     command = server_command(tmp_path, 7233, 8233, "mine", {"EverturnGuild": "Keyword"})
     options = list(itertools.pairwise(command))
@@ -155,7 +171,7 @@ def in_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("worker.up.temporal_part", lambda plan: part(plan, "temporal"))
     monkeypatch.setattr("worker.up.playground_part", lambda plan: part(plan, "playground"))
     monkeypatch.setattr("worker.up.python_part", lambda plan, settings, name: part(plan, name))
-    monkeypatch.setattr("worker.up.ADDRESSES_AFTER", 0.3)
+    monkeypatch.setattr("worker.up.READY_WITHIN", 0.5)
 
 
 @asynccontextmanager
@@ -171,15 +187,18 @@ async def running_up(settings: Settings) -> AsyncIterator[Screen]:
 
 
 @pytest.mark.usefixtures("in_small")
-async def test_the_addresses_do_not_wait_for_a_bot_that_cannot_connect(tmp_path: Path) -> None:
+async def test_a_bot_that_cannot_connect_is_said_and_the_chat_is_told_of_once_it_is_there(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "worker.ready").touch()
     async with running_up(settings(tmp_path)) as screen:
-        await screen.until("The bot is not connected yet: bot waits for its server")
-        assert screen.shows("  Chat      http://127.0.0.1:")
-        assert screen.shows("  Stop      Ctrl-C")
+        await screen.until("  Stop      Ctrl-C")
+        assert screen.shows("The bot is not connected yet: bot waits for its server")
+        assert screen.shows("  Temporal  http://127.0.0.1:")
+        assert not screen.shows("  Chat")
         assert not screen.shows("The worker is not")
         (tmp_path / "bot.ready").touch()
-        await screen.until("The bot is connected now")
+        await screen.until("  Chat      http://127.0.0.1:")
 
 
 @pytest.mark.usefixtures("in_small")
@@ -191,7 +210,11 @@ async def test_a_part_that_is_off_is_said_once_with_what_to_do(tmp_path: Path) -
         off = screen.lines.index("bot is off: refused")
         assert screen.lines[off + 1] == GO_ON
         assert not screen.shows("not connected yet")
+        assert not screen.shows("  Chat"), "nobody would answer there"
         assert not screen.shows("Stopping")
+        running = read_running(tmp_path)
+        assert running is not None
+        assert running.down == {"bot": "refused"}, "for `everturn doctor`"
 
 
 @pytest.mark.usefixtures("in_small")
@@ -204,6 +227,52 @@ async def test_when_all_is_well_the_addresses_are_the_last_word(tmp_path: Path) 
         assert page is not None
         assert screen.shows(f"  Chat      {page.chat_page}")
         assert not screen.shows("yet")
+        assert page.down == {}
+        shown = without_places("\n".join(screen.lines))
+    (block,) = [block for block in README.split("```") if "Data in" in block]
+    quiet = [line for line in shown.split("\n") if "warning: " not in line]
+    assert "\n".join(quiet).strip() == without_places(block).strip()
+
+
+def without_places(text: str) -> str:
+    """The lines of a start, without the ports and the folder, which differ."""
+    return re.sub(r"(127\.0\.0\.1|Data in) ?.*", r"\1", text)
+
+
+@pytest.mark.usefixtures("in_small")
+async def test_a_second_ctrl_c_does_not_wait_for_what_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first one says that it waits, and that a second one would not."""
+    busy = "import signal, time; signal.signal(15, signal.SIG_IGN); print('busy', flush=True)"
+    command = [sys.executable, "-S", "-c", f"{busy}; time.sleep(60)"]
+    log = tmp_path / "bot.log"
+
+    def part(plan: Plan, settings: Settings, name: str) -> Part:
+        return Part(name, command, tmp_path / f"{name}.log", grace=50)
+
+    monkeypatch.setattr("worker.up.python_part", part)
+    async with running_up(settings(tmp_path)) as screen:
+        await screen.until("  Chat")
+        async with asyncio.timeout(10):
+            while "busy" not in log.read_text():  # noqa: ASYNC110, the file tells nobody
+                await asyncio.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGINT)
+        await screen.until("Stopping: what runs has a few seconds to end, Ctrl-C again ends it")
+        assert not screen.shows("Stopped")
+
+
+@pytest.mark.usefixtures("in_small")
+async def test_a_broken_persona_file_is_said_before_anything_starts(tmp_path: Path) -> None:
+    lines: list[str] = []
+    file = tmp_path / "personas" / "nova.md"
+    file.parent.mkdir()
+    file.write_text('+++\nname = "Nova"\nmain = yes\n+++\nYou are kind.\n')
+    with pytest.raises(PersonaFileError, match=rf"{file}, line 3: main = yes is not") as caught:
+        await run_up(settings(tmp_path), None, "default", lines.append)
+    assert report(caught.value, "up", None) == EXIT_CONFIGURATION
+    assert lines == []
+    assert not (tmp_path / "worker.log").exists()
 
 
 @pytest.mark.usefixtures("in_small")
@@ -234,6 +303,24 @@ def test_the_data_folder_is_its_owners(tmp_path: Path) -> None:
     finally:
         os.umask(before)
     assert home.stat().st_mode & 0o777 == 0o700
+
+
+def test_the_logs_are_their_owners_also_those_that_are_there(tmp_path: Path) -> None:
+    """They hold ids and names."""
+    logs = tmp_path / "logs"
+    logs.mkdir(mode=0o755)
+    for name in ("worker.log", "worker.log.1"):
+        (logs / name).touch(mode=0o644)
+    before = os.umask(0o022)
+    try:
+        prepare_home(tmp_path)
+        ChildLog(logs / "bot.log").write("x")
+        keep_trace(KeyError("x"), "bot", settings(tmp_path))
+    finally:
+        os.umask(before)
+    rights = {path.name: path.stat().st_mode & 0o777 for path in (logs, *logs.iterdir())}
+    files = dict.fromkeys(["worker.log", "worker.log.1", "bot.log", "crash.log"], 0o600)
+    assert rights == {"logs": 0o700, **files}
 
 
 async def test_what_a_part_writes_is_its_owners(tmp_path: Path) -> None:
