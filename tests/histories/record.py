@@ -482,7 +482,7 @@ async def main(names: list[str]) -> None:
     )
     async with environment:
         for name in names or list(SCENARIOS):
-            async with open_channel(environment.client, cached=100) as channel:
+            async with open_channel(environment.client) as channel:
                 for kind, handle in (await SCENARIOS[name](channel)).items():
                     history = await handle.fetch_history()
                     path = HERE / f"{name}.{kind}.json"

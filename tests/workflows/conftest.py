@@ -16,7 +16,7 @@ from temporalio.client import Client, WorkflowExecutionStatus, WorkflowFailureEr
 from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.service import RPCError, RPCStatusCode
 from temporalio.testing import WorkflowEnvironment
-from temporalio.worker import Worker
+from temporalio.worker import Replayer, Worker
 
 from tests.workflows.fakes import FakeDiscord, FakeWorker
 from worker.dev_server import DYNAMIC_CONFIG, temporal_binary
@@ -34,6 +34,9 @@ from workflows.contracts.invocation import (
 from workflows.contracts.planning import PlannedTurn
 from workflows.contracts.turn import LOCK_RULES, ChannelInput, TurnResult
 from workflows.turn import TurnWorkflow
+
+CACHED = 100
+"""More than any test runs at once."""
 
 _snowflakes = itertools.count(1_300_000_000_000_000_000)
 
@@ -109,14 +112,19 @@ class Channel:
         )
         return message
 
-    def make_worker(self, cached: int = 0) -> Worker:
-        """One worker at a time: a second one for the same queue is refused."""
+    def make_worker(self) -> Worker:
+        """One worker at a time: a second one for the same queue is refused.
+
+        Its cache is larger than what it runs. In a smaller one a channel and its turn drive each
+        other out, also in the middle of a local activity: the SDK then never answers that task,
+        and it is repeated after its timeout, again and again.
+        """
         return Worker(
             self.client,
             task_queue=self.queue,
             workflows=[ChannelWorkflow, TurnWorkflow],
             activities=self.worker.activities(),
-            max_cached_workflows=cached,
+            max_cached_workflows=CACHED,
             max_heartbeat_throttle_interval=timedelta(milliseconds=200),
             default_heartbeat_throttle_interval=timedelta(milliseconds=100),
         )
@@ -186,6 +194,30 @@ class Channel:
                 raise
             return KillOutcome()
 
+    async def replay(self) -> None:
+        """Run the histories of the channel and its turns again: they must take the same path."""
+        replayer = Replayer(
+            workflows=[ChannelWorkflow, TurnWorkflow], data_converter=pydantic_data_converter
+        )
+        waiting: list[tuple[str, str | None]] = [(channel_workflow_id(self.id), None)]
+        while waiting:
+            workflow_id, run_id = waiting.pop()
+            handle = self.client.get_workflow_handle(workflow_id, run_id=run_id)
+            try:
+                history = await handle.fetch_history()
+            except RPCError as error:
+                if error.status is not RPCStatusCode.NOT_FOUND:
+                    raise
+                continue  # never started
+            await replayer.replay_workflow(history)
+            before = history.events[0].workflow_execution_started_event_attributes
+            if before.continued_execution_run_id:
+                waiting.append((workflow_id, before.continued_execution_run_id))
+            for event in history.events:
+                turn = event.child_workflow_execution_started_event_attributes.workflow_execution
+                if turn.workflow_id:
+                    waiting.append((turn.workflow_id, turn.run_id))
+
     async def finished(self, count: int, seconds: float = 30) -> None:
         await until(lambda: len(self.worker.finished) >= count, seconds)
 
@@ -204,13 +236,9 @@ async def channel(environment: WorkflowEnvironment) -> AsyncIterator[Channel]:
 
 
 @asynccontextmanager
-async def open_channel(
-    client: Client, *, cached: int = 0, workflows: bool = True
-) -> AsyncIterator[Channel]:
-    """A worker and a bot of their own on queues of their own.
-
-    With no workflow cached every task replays the whole history, so that code which is not
-    deterministic fails at once. Without `workflows` the test brings the worker.
+async def open_channel(client: Client, *, workflows: bool = True) -> AsyncIterator[Channel]:
+    """A worker and a bot of their own on queues of their own. In the end all that ran is replayed,
+    so that code which is not deterministic fails. Without `workflows` the test brings the worker.
     """
     number = str(next(_snowflakes))
     discord, worker = FakeDiscord(), FakeWorker(client)
@@ -223,5 +251,6 @@ async def open_channel(
         default_heartbeat_throttle_interval=timedelta(milliseconds=100),
     )
     channel = Channel(client, discord, worker, number, queue, number)
-    async with channel.make_worker(cached) if workflows else nullcontext(), bot:
+    async with channel.make_worker() if workflows else nullcontext(), bot:
         yield channel
+    await channel.replay()

@@ -74,7 +74,7 @@ async def test_a_repeat_after_the_channel_closed_is_answered_once(channel: Chann
 
 async def test_continue_as_new_loses_nothing(environment: WorkflowEnvironment) -> None:
     """T10: 100 messages, continued as new every 5 turns: each answered once, in order."""
-    async with open_channel(environment.client, cached=100) as channel:
+    async with open_channel(environment.client) as channel:
         channel.continue_after_turns = 5
         posted = [channel.message() for _ in range(100)]
         for message in posted:
@@ -157,7 +157,7 @@ async def test_a_flood_is_bounded_and_said_once(environment: WorkflowEnvironment
         await release.wait()
         return call.result("Hello.")
 
-    async with open_channel(environment.client, cached=100) as channel:
+    async with open_channel(environment.client) as channel:
         channel.worker.script = script
         channel.continue_after_turns = 1
         await channel.post()
@@ -184,7 +184,7 @@ async def test_planning_waits_for_the_database(channel: Channel) -> None:
 async def test_a_message_that_is_never_planned_is_told_so(
     environment: WorkflowEnvironment,
 ) -> None:
-    async with open_channel(environment.client, cached=100) as channel:
+    async with open_channel(environment.client) as channel:
         channel.worker.plan_failures = 1000
         await channel.post()
         await until(lambda: len(channel.discord.messages) == 1, seconds=60)

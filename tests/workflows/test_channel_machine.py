@@ -128,7 +128,7 @@ class Story:
         return ended and all(m.message_id in seen for m in self.posted)
 
     def start_worker(self) -> None:
-        self.worker = self.channel.make_worker(cached=100)
+        self.worker = self.channel.make_worker()
         self.running = asyncio.create_task(self.worker.run())
 
     async def stop_worker(self) -> None:

@@ -159,7 +159,7 @@ async def test_full_queue_and_dismissed_fit_a_continue_as_new(
 ) -> None:
     """What waits, and who has to be told of a loss, stay below the size of a payload, whatever
     their authors write and however many roles they have."""
-    async with open_channel(environment.client, cached=100) as channel:
+    async with open_channel(environment.client) as channel:
         channel.continue_after_turns = 1
         go = asyncio.Event()
 
@@ -180,7 +180,7 @@ async def test_full_queue_and_dismissed_fit_a_continue_as_new(
 
 async def test_thirty_two_calls_with_maximal_everything(environment: WorkflowEnvironment) -> None:
     """Results and notices at their maximum in one response."""
-    async with open_channel(environment.client, cached=100) as channel:
+    async with open_channel(environment.client) as channel:
         await thirty_two_calls(channel)
 
 

@@ -682,7 +682,7 @@ async def test_a_hundred_iterations_end_with_a_timeout_and_one_warning(
     environment: WorkflowEnvironment,
 ) -> None:
     """C063: stops after 100 iterations; "still working" was shown once, and is gone."""
-    async with open_channel(environment.client, cached=100) as channel:
+    async with open_channel(environment.client) as channel:
         channel.worker.limits = TurnLimits(warn_at_iteration=20)
         seen: list[int] = []
 

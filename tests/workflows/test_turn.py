@@ -368,7 +368,7 @@ async def test_kills_at_random_instants(environment: WorkflowEnvironment) -> Non
     seed = random.SystemRandom().randrange(2**32)
     print(f"seed {seed}")
     chance = random.Random(seed)
-    async with open_channel(environment.client, cached=100) as channel:
+    async with open_channel(environment.client) as channel:
 
         async def script(call: ModelCall) -> ModelResult:
             activity.heartbeat()
