@@ -329,7 +329,7 @@ class ChannelWorkflow:
             by_command=message.addressed is Addressed.COMMAND,
             is_stop_response=message.is_stop_response,
             follow_ups=self._follow_ups,
-            reads_marks=self._channel.rules >= STOP_RULES,
+            as_shown=self._channel.rules >= STOP_RULES,
         )
         self._show()
         plan = await self._plan(message)

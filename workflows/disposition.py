@@ -46,8 +46,8 @@ class Lock:
     is_stop_response: bool = False
     stop_pending: bool = False
     """A real stop, not a follow-up, has been asked for and is under way."""
-    reads_marks: bool = True
-    """Stops in words are read as Discord shows them (`STOP_RULES`)."""
+    as_shown: bool = True
+    """Words are read as Discord shows them, and what has none is no follow-up (`STOP_RULES`)."""
 
 
 def dispose(message: ChatIncoming, lock: Lock | None) -> Disposition:
@@ -80,7 +80,7 @@ def is_natural_stop(message: ChatIncoming, lock: Lock) -> bool:
         and not message.is_stop_response
         and not lock.is_stop_response
         and message.author_id == lock.owner_id
-        and asks_to_stop(message.content, as_shown=lock.reads_marks)
+        and asks_to_stop(message.content, as_shown=lock.as_shown)
     )
 
 
@@ -94,7 +94,8 @@ def is_follow_up(message: ChatIncoming, lock: Lock) -> bool:
         and not lock.by_command
         and message.author_id == lock.owner_id
         and lock.follow_ups < lock.max_follow_ups
-        and not asks_to_stop(message.content, as_shown=lock.reads_marks)
+        and (bool(message.content.strip()) or not lock.as_shown)
+        and not asks_to_stop(message.content, as_shown=lock.as_shown)
     )
 
 

@@ -45,33 +45,40 @@ async def test_sigkill_of_the_bot_while_discord_answers(stack: Stack, model: Mod
 async def test_sigkill_of_the_worker_in_the_middle_of_the_stream(
     stack: Stack, model: ModelServer
 ) -> None:
-    """T14: the next attempt starts over; what the dead one had shown is gone."""
+    """T14: the next attempt starts over; what the dead one had shown is gone. C031: a lock whose
+    holder is dead is held by nothing; what has come meanwhile is answered next."""
     never = asyncio.Event()
     model.script(Text("Half of the old answer.\n\n"), Text("More of it.\n\n"), Hold(never))
     model.script(Text("A whole answer.\n\n"), Text("To its end."))
     posted = await stack.discord.say("general", "Ada", "Nova, slowly")
     await stack.discord.replies("general", posted, count=2)
     await stack.kill("worker")
+    model.script(Text("An answer to Ben."))
+    waits = await stack.discord.say("general", "Ben", "Nova, and I?")
     await stack.start("worker")
-    await stack.ended(posted)
+    await stack.ended(waits)
     replies = await stack.discord.messages("general", posted, author="bot")
-    assert [text(reply) for reply in replies] == ["A whole answer.", "To its end."]
+    whole = ["A whole answer.", "To its end.", "An answer to Ben."]
+    assert [text(reply) for reply in replies] == whole
 
 
 async def test_sigkill_of_the_worker_in_the_middle_of_a_tool(
     stack: Stack, model: ModelServer, pages: PageServer
 ) -> None:
-    """C077: the tool is not dispatched a second time; the model is told, and decides."""
+    """C077: the tool is not dispatched a second time; the model is told, and decides. C031: the
+    lock goes on with its queue."""
     url = pages.url("/slow-death")
     model.script(ToolCall("fetch_url", f'{{"url": "{url}"}}'))
     model.script(Text("I could not read it."))
     posted = await stack.discord.say("general", "Ada", "Nova, read that")
     await pages.wait_for_visit("/slow-death")
     await stack.kill("worker")
+    model.script(Text("An answer to Ben."))
+    waits = await stack.discord.say("general", "Ben", "Nova, and I?")
     await stack.start("worker")
-    await stack.ended(posted)
-    replies = await stack.discord.replies("general", posted)
-    assert [text(reply) for reply in replies] == ["I could not read it."]
+    await stack.ended(waits)
+    replies = await stack.discord.replies("general", posted, count=2)
+    assert [text(reply) for reply in replies] == ["I could not read it.", "An answer to Ben."]
     assert len([visit for visit in pages.visits if visit.path == "/slow-death"]) == 1
     assert "went away" in str(model.requests[1].messages)
 

@@ -79,6 +79,8 @@ BUSY = Lock(owner_id="7", persona_id=1, follow_up_eligible=True)
         (incoming("and another thing", author_id="8"), BUSY, Disposition.NON_TRIGGER),
         (incoming(addressed=Addressed.MENTION, mentions_us=True), BUSY, Disposition.FOLLOW_UP),
         (incoming("x"), Lock(owner_id="7", persona_id=1), Disposition.NON_TRIGGER),
+        # a sticker or a file alone
+        (incoming(" ", addressed=Addressed.ALWAYS_REPLY), BUSY, Disposition.QUEUED),
         # C011, C020: a command, a direct message
         (incoming(addressed=Addressed.COMMAND, is_manual=True), BUSY, Disposition.QUEUED),
         (incoming(addressed=Addressed.DIRECT_MESSAGE, is_manual=True), BUSY, Disposition.QUEUED),
