@@ -266,13 +266,11 @@ class Outbox:
                     break
                 if self._cut:
                     self.discard()
-                    if not self._sealed:
-                        continue
                 if self._stale:
                     await self._delete_stale()
                 elif self._pending:
                     await self._send_batch()
-                else:
+                elif self._sealed:
                     break
         except StoppedError:
             pass
@@ -360,6 +358,8 @@ class Outbox:
             self._sending = 0
         origins = {outgoing.ordinal: origin for origin, outgoing in batch}
         arrived = {sent.ordinal for sent in result.sent}
+        if self._cut and any(each.ordinal not in arrived for _, each in batch):
+            self.was_cut = True
         if any(at == WORKING and each.ordinal not in arrived for at, each in batch):
             self._working_unknown = True
         for sent in result.sent:
@@ -403,7 +403,6 @@ class Outbox:
         await workflow.wait_condition(lambda: handle.done() or self._stop.requested or self._cut)
         if handle.done() and not self._stop.requested:
             return await handle
-        self.was_cut = self.was_cut or self._cut
         await settle(handle)
         if handle.done() and not handle.cancelled() and handle.exception() is None:
             return handle.result()

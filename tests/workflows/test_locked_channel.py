@@ -10,10 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from temporalio import activity
 from temporalio.client import WorkflowFailureError
+from temporalio.exceptions import ApplicationError
 
 from tests.workflows.conftest import Channel, until
 from tests.workflows.fakes import ModelCall, ModelScript, script_of, tool_success
 from workflows.contracts.counters import ChannelCounters
+from workflows.contracts.delivery import SendRequest
 from workflows.contracts.generation import FunctionCall, ModelResult, StreamStatus
 from workflows.contracts.identity import Voice
 from workflows.contracts.invocation import Addressed, ChatIncoming, Origin, QuotaSource
@@ -364,6 +366,60 @@ async def test_what_waits_for_discord_gives_way_to_a_follow_up(
     channel.discord.takes = None
     await channel.answered(more)
     assert channel.discord.texts == ["part 0", "About cats."]
+
+
+async def test_a_follow_up_meets_an_answer_that_starts_over(channel: Channel) -> None:
+    """What the dead attempt had shown still goes."""
+    channel.worker.plan = eligible
+    again = asyncio.Event()
+
+    async def dies_once(call: ModelCall) -> ModelResult:
+        if call.attempt == 1:
+            await call.say("shown")
+            await until(lambda: channel.discord.texts == ["shown"])
+            raise ApplicationError("the worker dies")
+        again.set()
+        try:
+            return await call.until_cancelled()
+        except asyncio.CancelledError:
+            await call.say("the rest")  # a call that is cancelled still tells its rest
+            raise
+
+    async def script(call: ModelCall) -> ModelResult:
+        return call.result("About cats.") if channel.worker.finished else await dies_once(call)
+
+    channel.worker.script = script
+    first = await channel.post()
+    await again.wait()
+    more = await channel.post(channel.message("no, about cats", addressed=Addressed.NOT))
+    assert (await channel.answered(first)).status is StreamStatus.FOLLOW_UP_INTERRUPT
+    await channel.answered(more)
+    assert channel.discord.texts == ["About cats."]
+
+
+async def test_an_answer_of_which_all_is_said_is_not_interrupted(channel: Channel) -> None:
+    """The follow-up comes while its last message is under way, which is finished."""
+    channel.worker.plan = eligible
+    under_way = asyncio.Event()
+
+    async def finishes(request: SendRequest) -> None:
+        try:
+            while True:
+                under_way.set()
+                activity.heartbeat()
+                await asyncio.sleep(0.02)
+        except asyncio.CancelledError:
+            return
+
+    channel.discord.on_send = finishes
+    channel.worker.script = after(script_of(lambda call: call.result("All of it.")))
+    first = await channel.post()
+    await under_way.wait()
+    more = await channel.post(channel.message("no, about cats", addressed=Addressed.NOT))
+    assert (await channel.answered(first)).status is StreamStatus.COMPLETED
+    channel.discord.on_send = None
+    await channel.answered(more)
+    assert channel.discord.texts == ["All of it.", "next"]
 
 
 async def test_a_chain_of_tools_says_its_words_in_spite_of_a_follow_up(channel: Channel) -> None:
