@@ -67,7 +67,7 @@ class _Running:
     last_failure: str | None = None
     last_warning: str | None = None
     failures: int = 0
-    stopping: bool = False
+    stopping: asyncio.Event = field(default_factory=asyncio.Event)
     task: asyncio.Task[None] | None = None
 
 
@@ -137,17 +137,15 @@ class Supervisor:
     def kill(self) -> None:
         """End everything at once."""
         for running in self._parts.values():
-            running.stopping = True
+            running.stopping.set()
             _kill_group(running.process)
 
     async def _stop_one(self, running: _Running) -> None:
-        running.stopping = True
+        running.stopping.set()
         process = running.process
         if process is not None and process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
                 process.terminate()
-        elif running.task is not None:
-            running.task.cancel()  # it waits for its next start
         if running.task is not None:
             _, pending = await asyncio.wait({running.task}, timeout=running.part.grace)
             if pending:
@@ -159,10 +157,10 @@ class Supervisor:
         loop = asyncio.get_running_loop()
         name = running.part.name
         try:
-            while True:
+            while not running.stopping.is_set():
                 started = loop.time()
                 code = await self._run_once(running)
-                if running.stopping:
+                if running.stopping.is_set():
                     return
                 running.last_failure = why = running.reason or _exit_words(code)
                 running.failures += 1
@@ -178,7 +176,9 @@ class Supervisor:
                     f"{name} stopped ({why}); starting it again in {pause:.0f} s"
                     f" (log: {running.part.log})"
                 )
-                await asyncio.sleep(pause)
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(pause):
+                        await running.stopping.wait()
         finally:
             running.ended.set()
 
@@ -194,7 +194,7 @@ class Supervisor:
         except OSError as error:
             running.reason = f"it cannot be started: {error.strerror}"
             return EXIT_FAILED
-        if running.stopping:  # asked to stop while it was being started
+        if running.stopping.is_set():  # asked to stop while it was being started
             process.terminate()
         watch = asyncio.create_task(self._watch_ready(running, again))
         try:

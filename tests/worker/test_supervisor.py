@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+import worker.supervisor
 from worker.child_log import MAX_BYTES, ChildLog, last_words, worth_showing
 from worker.supervisor import GO_ON, Part, Supervisor, backoffs
 
@@ -221,13 +222,51 @@ async def test_stop_is_in_order_and_ends_with_sigkill(
     for name, code in (("a", polite), ("b", stubborn), ("c", polite)):
         up = tmp_path / f"{name}.up"
         command = [*python(code), name, str(up)]
-        supervisor.start(Part(name, command, tmp_path / f"{name}.log", grace=0.5))
+        grace = 0.5 if code is stubborn else 20
+        supervisor.start(Part(name, command, tmp_path / f"{name}.log", grace=grace))
         await until(up.exists)
     started = time.monotonic()
     await supervisor.stop(["c", "b", "a"])
     assert time.monotonic() - started < 5
     assert ends.read_text() == "ca"
     assert lines == []
+
+
+async def test_a_part_that_is_just_being_started_is_stopped_like_any_other(
+    supervisor: Supervisor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    up, ended = tmp_path / "up", tmp_path / "ended"
+    code = f"""
+        import signal, time
+        def end(*_):
+            open({str(ended)!r}, 'w').close()
+            raise SystemExit(0)
+        signal.signal(signal.SIGTERM, end)
+        open({str(up)!r}, 'w').close()
+        time.sleep(60)
+    """
+
+    async def slow(part: Part) -> asyncio.subprocess.Process:
+        process = await spawn(part)
+        await until(up.exists)
+        await asyncio.sleep(0.1)  # in which the stop arrives
+        return process
+
+    spawn = worker.supervisor._spawn
+    monkeypatch.setattr("worker.supervisor._spawn", slow)
+    supervisor.start(Part("part", python(code), tmp_path / "part.log"))
+    await until(up.exists)
+    await supervisor.stop()
+    assert ended.exists()
+
+
+async def test_a_stop_does_not_wait_for_the_next_start(lines: list[str], tmp_path: Path) -> None:
+    supervisor = Supervisor(lines.append, first_backoff=60)
+    supervisor.start(Part("part", python("raise SystemExit(3)"), tmp_path / "part.log"))
+    await until(lambda: lines)
+    async with asyncio.timeout(10):
+        await supervisor.stop()
+    assert len(lines) == 1
 
 
 async def test_a_command_that_does_not_exist_is_one_line(
