@@ -236,8 +236,10 @@ class Intake:
         standing = partial(standing_in, message)
         if facts.is_person:
             is_answered = self._turns.is_answered(facts.channel_id, facts.author_id)
-            # a stop begins no chain anew
-            if not (is_answered and asks_to_stop(facts.content, as_shown=True)):
+            # A stop begins no chain anew; where nothing runs the words are no stop (C021).
+            runs = self._turns.active(facts.channel_id)
+            stops = runs is not None and runs.may_answer(facts.author_id)
+            if not (stops and asks_to_stop(facts.content, as_shown=True)):
                 self._chains.person_spoke(facts.channel_id, str(message.id))
             member = self._directory.member(facts.author_id)
             return admit(facts, server, member, is_answered=is_answered, standing=standing)

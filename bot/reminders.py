@@ -36,7 +36,7 @@ class ReminderRights:
             )
             if {"view_channel", sending} <= held:
                 return ReminderStanding()
-            is_member = await self._port.guild_permissions(reminder.guild_id, reminder.user_id)
+            is_member = await self._port.is_member(reminder.guild_id, reminder.user_id)
         except DiscordRefused as refused:
             raise ApplicationError(f"it cannot be told: {refused.reason}") from refused
         if is_member:

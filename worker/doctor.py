@@ -148,7 +148,9 @@ async def check_provider(settings: Settings, address: str | None = None) -> Find
 async def check_personas(settings: Settings) -> Finding:
     """A worker could read the persona files."""
     folder = settings.persona_folder
-    count = len(await asyncio.to_thread(read_folder, folder))
+    count = len(await asyncio.to_thread(read_folder, folder, only_look=True))
+    if not count:
+        return Finding("personas", True, f"none in {folder} yet: the first start makes one")
     return Finding("personas", True, f"{count} persona{'' if count == 1 else 's'} in {folder}")
 
 

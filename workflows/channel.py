@@ -217,10 +217,10 @@ class ChannelWorkflow:
     def _was_stopped(self, message: ChatIncoming) -> bool:
         """Whether a `/kill` that was given later has been quicker. The ids of messages and of
         commands grow with the time at which Discord made them."""
-        message_id, stop = message.message_id, self._stopped_before
-        if message.is_synthetic:
+        message_id = message.message_id
+        if message.is_synthetic or not message_id.isdecimal():
             return False  # an id without a time
-        return message_id.isdecimal() and stop.isdecimal() and int(message_id) < int(stop)
+        return _is_older(message_id, self._stopped_before)
 
     def _asked_anew(self, message: ChatIncoming) -> bool:
         """Somebody who gives a command while a stop is under way wants what comes after it."""
@@ -291,7 +291,7 @@ class ChannelWorkflow:
             if self._turn is not None:
                 self._turn.cancel()
         outcome = KillOutcome(stopped=stopped, cleared=cleared)
-        if not outcome.nothing_to_stop:
+        if not outcome.nothing_to_stop and _is_older(self._stopped_before, request.command_id):
             self._stopped_before = request.command_id
         self._show()
         return outcome
@@ -614,6 +614,13 @@ class ChannelWorkflow:
         workflow.set_current_details(
             summaries.channel_details(self._lock is not None, len(self._queue))
         )
+
+
+def _is_older(snowflake: str, other: str) -> bool:
+    """What is no snowflake is older than any, and nothing is older than it."""
+    if not other.isdecimal():
+        return False
+    return not snowflake.isdecimal() or int(snowflake) < int(other)
 
 
 def is_self_reply(message: ChatIncoming) -> bool:

@@ -215,7 +215,7 @@ class Outbox:
     def discard(self) -> None:
         """Drop what has not been sent, and what its model call may still say: something else takes
         this answer's place."""
-        self.was_cut = self.was_cut or len(self._pending) > 0
+        self.was_cut = self.was_cut or any(origin not in _OWN for origin, _ in self._pending)
         self._pending.clear()
         self._muted = True
 

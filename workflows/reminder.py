@@ -60,6 +60,9 @@ CHECK_POLICY = Policy(
 )
 """It waits for a bot as long as it takes; one that is there has these attempts."""
 
+TOLD_THAT_IT_GOES = "told-that-it-goes"
+"""2026-12-01: also whoever has been told before that it waits."""
+
 DONE = (InvocationEnd.ANSWERED, InvocationEnd.STOPPED)
 
 MAX_QUOTE = 1_500
@@ -185,7 +188,8 @@ class ReminderWorkflow:
     async def _hold_back(
         self, state: ReminderState, standing: ReminderStanding, due: datetime
     ) -> bool:
-        """Nothing is said in the channel; its maker is told once, in person. As `_deliver`: True
+        """Nothing is said in the channel; its maker is told in person, once that it waits and once
+        that it goes. As `_deliver`: True
         passes the occurrence over."""
         _go_on()
         if standing.is_over:
@@ -198,7 +202,8 @@ class ReminderWorkflow:
             if left.due is not None:
                 return False  # edited meanwhile
         waits = standing.recurs and not standing.is_over
-        if not self._is_held_back:
+        goes = standing.is_over and workflow.patched(TOLD_THAT_IT_GOES)
+        if goes or not self._is_held_back:
             self._is_held_back = waits
             fate = "It is said again once you may." if waits else "It is deleted."
             told = f"Not said in <#{standing.channel_id}>: {standing.why} {fate}"

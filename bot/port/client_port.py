@@ -89,6 +89,9 @@ class ClientPort:
     async def guild_permissions(self, guild_id: str, user_id: str) -> frozenset[str]:
         return await standing.guild_permissions(self._client, guild_id, user_id)
 
+    async def is_member(self, guild_id: str, user_id: str) -> bool:
+        return await standing.is_member(self._client, guild_id, user_id)
+
     async def read_messages(self, channel_id: str, limit: int) -> list[HistoryMessage]:
         wanted = max(1, min(limit, MOST_READ))
         channel = self._channel(channel_id)

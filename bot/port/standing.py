@@ -44,6 +44,10 @@ async def guild_permissions(client: discord.Client, guild_id: str, user_id: str)
     return frozenset() if who is None else names(who.guild_permissions)
 
 
+async def is_member(client: discord.Client, guild_id: str, user_id: str) -> bool:
+    return await member(server(client, guild_id), user_id) is not None
+
+
 def resolved(found: Place, who: discord.Member) -> discord.Permissions:
     """Raises DiscordRefused for a thread whose channel the bot cannot see."""
     if not isinstance(found, discord.Thread):

@@ -74,15 +74,19 @@ class PersonaFile(BaseModel):
         return avatar if avatar is None else checked_avatar(avatar)
 
 
-def read_folder(folder: Path) -> list[PersonaFile]:
+def read_folder(folder: Path, *, only_look: bool = False) -> list[PersonaFile]:
     """All `*.md` files of `folder`, by name, except hidden ones.
 
-    A folder that is missing or holds none is given a copy of the default first. Names can be
-    told apart (`text.usernames`), and exactly one file is main. Raises PersonaFileError.
+    A folder that is missing or holds none is given a copy of the default first, and is empty with
+    `only_look`. Names can be told apart (`text.usernames`), and exactly one file is main. Raises
+    PersonaFileError.
     """
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        if not only_look:
+            folder.mkdir(parents=True, exist_ok=True)
         paths = _persona_paths(folder)
+        if not paths and only_look:
+            return []
         if not paths:
             (folder / DEFAULT_FILE.name).write_bytes(DEFAULT_FILE.read_bytes())
             paths = _persona_paths(folder)

@@ -114,6 +114,8 @@ async def test_nobody_has_permissions_who_is_no_member(at: Table) -> None:
     stranger = "123456789012345678"
     assert await at.port.permissions(at.guild, at.channel(), stranger) == frozenset()
     assert await at.port.guild_permissions(at.guild, stranger) == frozenset()
+    assert not await at.port.is_member(at.guild, stranger)
+    assert await at.port.is_member(at.guild, at.user("Ben"))
 
 
 async def test_a_time_out_takes_away_what_it_takes_away(at: Table) -> None:

@@ -241,6 +241,7 @@ async def test_words_to_a_turn_that_was_begun_before(
     """Behaviour 2.4: a bot that has just started hears a stop of an answer that tells it nothing,
     and after it has asked; but nobody's words once the turn is over."""
     monkeypatch.setattr("bot.running_turns.LOOK_EVERY", 0.1)
+    monkeypatch.setattr("bot.running_turns.LISTED_WITHIN", timedelta(seconds=30))
     monkeypatch.setattr("bot.active_turns.GRACE", 0.0)
     turn_id = turn_workflow_id(CHANNEL_ID, TRIGGER_ID, 1)
     turn = await temporal.start_workflow(TURN_WORKFLOW, id=turn_id, task_queue="nobody's")

@@ -126,6 +126,10 @@ class FakeDiscord:
         self._ask("guild_permissions")
         return EVERYTHING if user_id in self.members else frozenset()
 
+    async def is_member(self, guild_id: str, user_id: str) -> bool:
+        self._ask("is_member")
+        return user_id in self.members
+
     def _held(self, user_id: str, channel_id: str) -> frozenset[str]:
         if user_id not in self.members:
             return frozenset()

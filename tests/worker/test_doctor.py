@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from storage.personas.files import read_folder
 from worker.doctor import (
     check_database,
     check_discord,
@@ -193,6 +194,10 @@ async def test_a_file_that_stops_the_worker_is_found(tmp_path: Path, content: st
 
 async def test_the_persona_files_are_read_as_a_worker_reads_them(tmp_path: Path) -> None:
     folder = tmp_path / "personas"
+    told = (await check_personas(settings(tmp_path))).text
+    assert told == f"none in {folder} yet: the first start makes one"
+    assert not folder.exists(), "who only looks changes nothing"
+    read_folder(folder)
     assert (await check_personas(settings(tmp_path))).text == f"1 persona in {folder}"
     (folder / "rex.md").write_text('+++\nname = "Rex"\n+++\nYou are a dog.\n')
     assert (await check_personas(settings(tmp_path))).text == f"2 personas in {folder}"

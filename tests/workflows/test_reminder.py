@@ -983,3 +983,13 @@ def test_each_attempt_at_each_occurrence_has_its_own_message_id():
     assert len(set(ids)) == 10
     assert ids[0] == invocation(a_reminder(), 0).message_id
     assert all(identifier.isdigit() and int(identifier) < 2**62 for identifier in ids)
+
+
+async def test_one_that_was_held_back_and_goes_for_good_is_told_twice(bench):
+    bench.reminders.in_server, bench.reminders.repeats = True, 3
+    first = bench.reminders.due
+    bench.discord.on_check = lambda key: refused(is_over=key.due != first)
+    await finished(bench)
+    assert bench.reminders.removed == 1
+    told = [request.outgoing[0].text.rpartition(". ")[2] for request in bench.discord.requests]
+    assert told == ["It is said again once you may.", "It is deleted."]

@@ -72,6 +72,10 @@ class DiscordPort(Protocol):
         """The same, server-wide."""
         ...
 
+    async def is_member(self, guild_id: str, user_id: str) -> bool:
+        """A member may hold no permission at all."""
+        ...
+
     async def read_messages(self, channel_id: str, limit: int) -> list[HistoryMessage]:
         """The newest messages, oldest first; notices of our own are left out."""
         ...
