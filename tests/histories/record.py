@@ -23,6 +23,7 @@ from temporalio.testing import WorkflowEnvironment
 
 from tests.workflows.conftest import Channel, open_channel, until
 from tests.workflows.fakes import ModelCall, script_of, shows_and_goes_on, tool_success
+from tests.workflows.test_locked_channel import dies_after
 from tests.workflows.test_reminder import open_bench
 from worker.dev_server import temporal_binary
 from workflows.contracts.attributes import SEARCH_ATTRIBUTES
@@ -337,15 +338,7 @@ async def asked_in_a_stop(channel: Channel) -> dict[str, WorkflowHandle]:
     """A command while a `/kill` is under way, and a message from before it that arrives late."""
     release = asyncio.Event()
 
-    async def slow_to_die(call: ModelCall) -> ModelResult:
-        await call.say("shown")
-        try:
-            return await call.until_cancelled()
-        except asyncio.CancelledError:
-            await release.wait()
-            raise
-
-    channel.worker.script = slow_to_die
+    channel.worker.script = dies_after(release)
     message = await channel.post(channel.message("Nova", message_id="1000"))
     await until(lambda: channel.discord.texts == ["shown"])
     channel.worker.script = script_of(lambda call: call.result("Asked for."))

@@ -176,6 +176,20 @@ async def streams(call: ModelCall) -> ModelResult:
     return await call.until_cancelled()
 
 
+def dies_after(release: asyncio.Event) -> ModelScript:
+    """Streams, and when it is stopped takes until `release` to end."""
+
+    async def script(call: ModelCall) -> ModelResult:
+        await call.say("shown")
+        try:
+            return await call.until_cancelled()
+        except asyncio.CancelledError:
+            await release.wait()
+            raise
+
+    return script
+
+
 def after(first: ModelScript, then: str = "next") -> ModelScript:
     """The first model call of the test plays `first`, all others answer."""
     calls = 0
@@ -468,15 +482,7 @@ async def test_a_kill_while_a_stop_is_pending_leaves_nothing(channel: Channel) -
     """C008: what comes before the turn has unwound is ignored, and the queue stays empty."""
     release = asyncio.Event()
 
-    async def slow_to_die(call: ModelCall) -> ModelResult:
-        await call.say("shown")
-        try:
-            return await call.until_cancelled()
-        except asyncio.CancelledError:
-            await release.wait()
-            raise
-
-    channel.worker.script = slow_to_die
+    channel.worker.script = dies_after(release)
     message = await channel.post()
     await until(lambda: channel.discord.texts == ["shown"])
     assert (await channel.kill()).stopped
@@ -491,15 +497,7 @@ async def test_a_command_during_a_stop_is_answered_after_it(channel: Channel) ->
     """Its caller has been told that it is asked; what people only say is ignored until then."""
     release = asyncio.Event()
 
-    async def slow_to_die(call: ModelCall) -> ModelResult:
-        await call.say("shown")
-        try:
-            return await call.until_cancelled()
-        except asyncio.CancelledError:
-            await release.wait()
-            raise
-
-    channel.worker.script = after(slow_to_die, then="asked for")
+    channel.worker.script = after(dies_after(release), then="asked for")
     stopped = await channel.post()
     await until(lambda: channel.discord.texts == ["shown"])
     assert (await channel.kill()).stopped
